@@ -5,7 +5,7 @@ DEMO_SCENARIO := llama3.1-8b-real-mixture-128k
 DEMO_OUT := packsim-report
 export JOBS
 
-.PHONY: help deps build demo check check-all python docs wheels bench microbench profile hardware-profiles plans fuzz mutants format clean
+.PHONY: help deps build build-time demo check check-all python docs wheels bench microbench profile hardware-profiles plans fuzz mutants format clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /  make \1\t/' | expand -t 22
@@ -34,7 +34,7 @@ python: ## Build the Python package and install it into .venv-python, with all t
 
 docs: ## Build the docs as a site with search, at build-docs/index.html
 	@cmake/install_docs.sh
-	@docs-site/build.sh build-docs
+	@docs/site/build.sh build-docs
 	@echo "The docs are at build-docs/index.html"
 
 bench: ## Build and run the benchmarks
@@ -43,6 +43,9 @@ bench: ## Build and run the benchmarks
 	cmake --build --preset bench -j $(JOBS) --target packsim_bench packsim_packing_memory
 	build/tests/bench/packsim_bench --benchmark_min_time=0.5
 	for strategy in ffd bfd hbp; do build/tests/bench/packsim_packing_memory $$strategy; done
+
+build-time: deps ## Time a build of the program without a compiler cache
+	@tests/bench/build_time.sh
 
 FUZZ_PRESET ?= fuzz
 fuzz: ## Run every fuzz target for FUZZ_SECONDS (60) with clang; what it finds is left in build-fuzz

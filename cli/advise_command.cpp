@@ -5,7 +5,6 @@
 #include <string>
 
 #include "cli/commands.hpp"
-#include "cli/shared/long_work.hpp"
 #include "cli/shared/print.hpp"
 #include "cli/shared/progress.hpp"
 #include "cli/shared/scenario_argument.hpp"

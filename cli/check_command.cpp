@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <iterator>
 #include <memory>
@@ -19,26 +20,56 @@
 #include "experiment/data_set.hpp"
 #include "experiment/mixing/mixture_summary.hpp"
 #include "experiment/plans/check_strategies.hpp"
-#include "experiment/plans/plan_strategy.hpp"
+#include "experiment/plans/plan_group.hpp"
 #include "experiment/results/length_summary.hpp"
 #include "experiment/search/base_plans.hpp"
 #include "files/text/printable.hpp"
+#include "models/network/cluster_network.hpp"
+#include "models/network/network_rates.hpp"
+#include "models/plan/plan_text.hpp"
 #include "packing/planner/options.hpp"
-#include "packing/schedule/schedule.hpp"
 #include "reports/tables/mixture_rows.hpp"
-#include "reports/text/network_text.hpp"
-#include "reports/text/plan_text.hpp"
+#include "reports/text/gpu_text.hpp"
 #include "reports/text/reliability_text.hpp"
-#include "reports/text/text_table.hpp"
 #include "scenarios/loader/json/problems.hpp"
 #include "scenarios/loader/lengths/draw_lengths.hpp"
 
 namespace packsim {
 namespace {
 
+std::string sent_text(double bytes_per_s) {
+  if (!std::isfinite(bytes_per_s)) return "as much as it can";
+  return bytes_per_s < 1e12 ? fmt::format("{:.3g} GB/s", bytes_per_s / 1e9)
+                            : fmt::format("{:.3g} TB/s", bytes_per_s / 1e12);
+}
+
+std::string network_text(const Cluster& cluster) {
+  const NetworkDesign design = network_of(cluster);
+  if (design.links.empty()) return "";
+  const NetworkRates rates = network_rates(cluster);
+  std::string text = fmt::format("network {}:", design.name);
+  if (cluster.gpus_per_node > 1)
+    text += fmt::format(" a GPU sends {} to the others of its node", sent_text(rates.gpu_bytes_per_s));
+  if (cluster.nodes > 1) {
+    text += fmt::format("{} {} out of it", cluster.gpus_per_node > 1 ? " and" : " a GPU sends",
+                        sent_text(rates.nic_bytes_per_s()));
+  }
+  text += "\n";
+  for (const PartRate& part : rates.parts) {
+    if (part.nodes == 1 || part.nodes >= cluster.nodes) continue;
+    text += fmt::format("  a GPU sends {} out of the {} nodes that share switches with it\n",
+                        sent_text(part.gpu_bytes_per_s), part.nodes);
+  }
+  if (cluster.nodes > 1) {
+    text += fmt::format("  half of the nodes send {} to the other half\n",
+                        sent_text(bisection_bytes_per_s(design, cluster.nodes)));
+    if (rates.latency_s > 0)
+      text += fmt::format("  latency from node to node: {:.3g} us\n", 1e6 * rates.latency_s);
+  }
+  return text;
+}
+
 using formats_detail::failures_text;
-using formats_detail::network_text;
-using formats_detail::plan_text;
 using formats_detail::sequence_text;
 using formats_detail::variability_text;
 
@@ -79,21 +110,6 @@ void add_mixture(std::string& text, const Scenario& scenario, const MixedDraws& 
   }
 }
 
-int n_dp_ranks_of(const Scenario& scenario, const StrategySpec& spec, const GroupSpec& group) {
-  return packed_gpus(base_plan(scenario, spec)) / group.sequence.gpus_per_pack();
-}
-
-int micro_batches_of(const Scenario& scenario, const StrategySpec& spec, const GroupSpec& group) {
-  if (spec.micro_batches_per_rank) return *spec.micro_batches_per_rank;
-  return micro_batches_that_fit(scenario.training.tokens_per_iteration, n_dp_ranks_of(scenario, spec, group),
-                                group.capacity_tokens);
-}
-
-PlannedGroup planned_group(const Scenario& scenario, const StrategySpec& spec, const GroupSpec& group) {
-  return plan_group(scenario, base_plan(scenario, spec), group, group.capacity_tokens,
-                    micro_batches_of(scenario, spec, group));
-}
-
 // What the prices of the strategy's largest packs rest on; where its plan is searched, what is in doubt.
 void add_prices(std::string& text, const Scenario& scenario, const StrategySpec& spec) {
   if (spec.groups.empty()) {
@@ -101,10 +117,9 @@ void add_prices(std::string& text, const Scenario& scenario, const StrategySpec&
     return;
   }
   const GroupSpec& group = spec.groups.back();
-  const PlannedGroup planned = planned_group(scenario, spec, group);
-  const PriceBasis basis =
-      price_basis_of_full_packs(scenario, group_plan(base_plan(scenario, spec), group, planned.gc_layers),
-                                group.capacity_tokens, planned.micro_batches_per_rank.value_or(1));
+  const PlannedGroup planned = plan_full_group(scenario, spec, group);
+  const PriceBasis basis = price_basis_of_full_packs(
+      scenario, group_plan(base_plan(scenario, spec), group, planned.gc_layers), group.capacity_tokens, 1);
   const EvidenceShares& share = basis.evidence;
   say(text,
       "prices of full packs of {}: {:.0f} % measured or interpolated, {:.0f} % extrapolated, {:.0f} % scaled "
@@ -125,13 +140,12 @@ void add_prices(std::string& text, const Scenario& scenario, const StrategySpec&
 
 void add_group(std::string& text, const Scenario& scenario, const StrategySpec& spec,
                const GroupSpec& group) {
-  const int n_dp_ranks = n_dp_ranks_of(scenario, spec, group);
-  const PlannedGroup plan = planned_group(scenario, spec, group);
-  const int micro_batches = micro_batches_of(scenario, spec, group);
+  const PlannedGroup plan = plan_full_group(scenario, spec, group);
+  const int micro_batches = *plan.micro_batches_per_rank;
   say(text,
       "    up to {} tokens, SP {} x {} DP ranks, {} micro-batch{} a rank, {} of {} layers checkpointed, "
       "{:.1f} of {:.1f} GiB when full: {}\n",
-      group.capacity_tokens, sequence_text(group.sequence), n_dp_ranks, micro_batches,
+      group.capacity_tokens, sequence_text(group.sequence), plan.n_dp_ranks, micro_batches,
       micro_batches == 1 ? "" : "es", plan.gc_layers, scenario.model.n_layers,
       plan.peak_memory_bytes / kGibibyte, plan.gpu_memory_bytes / kGibibyte,
       plan.feasible ? "fits" : "DOES NOT FIT");
@@ -141,7 +155,7 @@ void add_group(std::string& text, const Scenario& scenario, const StrategySpec& 
 void add_choice(std::string& text, const Scenario& scenario, const StrategySpec& spec) {
   std::vector<int> stages = choice_of_zero_stages(scenario, spec);
   if (stages.empty()) stages = {base_plan(scenario, spec).zero_stage};
-  const bool is_planner = find_strategy(spec.strategy)->chooses_groups;
+  const bool is_planner = chooses_groups(spec);
   const std::int64_t window = spec.options[kWindowIterations].value_or(0);
   const std::string window_text =
       window == 0 ? "the whole data set" : fmt::format("{} iteration{}", window, window == 1 ? "" : "s");

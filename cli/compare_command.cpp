@@ -2,40 +2,44 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <memory>
 #include <stdexcept>
 
 #include "cli/commands.hpp"
 #include "cli/shared/bus_error_guard.hpp"
-#include "cli/shared/child_process.hpp"
 #include "cli/shared/free_memory.hpp"
 #include "cli/shared/interrupts.hpp"
-#include "cli/shared/long_work.hpp"
 #include "cli/shared/member_check.hpp"
 #include "cli/shared/normaliser_option.hpp"
 #include "cli/shared/print.hpp"
 #include "cli/shared/progress.hpp"
 #include "cli/shared/scenario_argument.hpp"
-#include "cli/shared/table_options.hpp"
+#include "cli/shared/terminal.hpp"
 #include "experiment/compare_strategies.hpp"
 #include "experiment/peak_memory.hpp"
 #include "experiment/plans/keep_strategies.hpp"
 #include "experiment/plans/plan_of_file.hpp"
 #include "experiment/plans/stopwatch.hpp"
 #include "files/shell_quoted.hpp"
-#include "files/write_file.hpp"
-#include "reports/formats/json_format.hpp"
+#include "reports/formats/formats.hpp"
 #include "reports/formats/terminal_format.hpp"
 #include "reports/verdict/verdict.hpp"
-#include "reports/write_report.hpp"
 #include "scenarios/loader/data_paths.hpp"
+#include "scenarios/loader/json/json_text.hpp"
 #include "scenarios/loader/json/problems.hpp"
 #include "scenarios/loader/json/suggest.hpp"
 
 namespace packsim {
 namespace {
+
+// What --wide, --columns, --explain and --color say.
+struct TableArguments {
+  bool wide = false;
+  std::vector<std::string> columns;
+  bool explain = false;
+  std::string colour = "auto";
+};
 
 struct CompareArguments {
   ScenarioArgument scenario;
@@ -50,6 +54,48 @@ struct CompareArguments {
   std::string normaliser;  // for the loss weights in that file
   TableArguments table;
 };
+
+std::vector<Column> chosen_columns(const std::vector<std::string>& names) {
+  std::vector<Column> columns;
+  std::string mistakes;
+  for (const std::string& name : names) {
+    if (const Column* column = find_column(name); column != nullptr) {
+      columns.push_back(*column);
+    } else {
+      mistakes += fmt::format("{}--columns: expected the title or key of a column, got {} ({})",
+                              mistakes.empty() ? "" : "\n", quote(name), suggest(name, column_names()));
+    }
+  }
+  if (!mistakes.empty()) throw std::invalid_argument(mistakes);
+  return columns;
+}
+
+void add_table_options(CLI::App& command, TableArguments& arguments) {
+  CLI::Option* wide =
+      command.add_flag("--wide", arguments.wide, "Print all columns and all tables, however wide");
+  command
+      .add_option("--columns", arguments.columns,
+                  "Print these columns, separated by commas: titles, or keys of report.csv")
+      ->delimiter(',')
+      ->excludes(wide);  // by name it would end the program without memory: CLI11 looks names up in a
+                         // noexcept function
+  command.add_flag("--explain", arguments.explain, "Print what each column means");
+  command
+      .add_option(
+          "--color", arguments.colour,
+          "auto: colours on a terminal, unless TERM=dumb or NO_COLOR is set; CLICOLOR_FORCE=1 forces them")
+      ->check(CLI::IsMember({"auto", "always", "never"}))
+      ->capture_default_str();
+}
+
+// For this terminal. Throws std::invalid_argument with every column that does not exist.
+TerminalOptions terminal_options(const TableArguments& arguments) {
+  return {.width_columns = terminal_width_columns(),
+          .wide = arguments.wide,
+          .columns = chosen_columns(arguments.columns),
+          .explain = arguments.explain,
+          .colour = wants_colour(arguments.colour, stdout_is_terminal())};
+}
 
 // A trainer would refuse the schedule, as lengths at its sample numbers are not those of the data set.
 void warn_of_data_order(const CompareArguments& arguments, const Scenario& scenario) {
@@ -86,8 +132,7 @@ Report run(const CompareArguments& arguments, const CommandContext& context) {
       progress.say("writing " + arguments.write_plan);
       const auto bytes =
           plan_file_of(scenario, spec, plan, lengths_tokens, context.version, arguments.normaliser);
-      const WholeOutputs whole;
-      write_file(arguments.write_plan, bytes);
+      write_output(arguments.write_plan, bytes);
     };
   }
   return compare_strategies(scenario, options);

@@ -6,15 +6,21 @@
 #include <memory>
 #include <span>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "cli/commands.hpp"
 #include "cli/shared/member_check.hpp"
 #include "cli/shared/print.hpp"
-#include "cli/support/support_text.hpp"
+#include "cli/support/kernel_support.hpp"
+#include "cli/support/step_support.hpp"
 #include "cli/support/table_width.hpp"
 #include "files/text/printable.hpp"
+#include "models/not_modelled.hpp"
 #include "packing/strategy.hpp"
+#include "reports/text/text_table.hpp"
+#include "scenarios/loader/data_paths.hpp"
+#include "scenarios/loader/json/suggest.hpp"
 #include "scenarios/loader/list_files.hpp"
 #include "scenarios/loader/load_scenario.hpp"
 #include "scenarios/loader/profiles/read_hardware_profile.hpp"
@@ -58,11 +64,10 @@ void require_files(const NamedFiles& kind, const DataPaths& data) {
       data.root, kind.folder, kind.what));
 }
 
-std::vector<ListRow> file_rows(const std::vector<ListedFile>& files) {
+std::vector<ListRow> file_rows(const NamedFiles& kind, const DataPaths& data) {
   std::vector<ListRow> rows;
-  for (const ListedFile& file : files) {
+  for (const ListedFile& file : list_files(kind, data))
     rows.push_back({printable_name(file.name), printable(file.description)});
-  }
   return rows;
 }
 
@@ -91,22 +96,8 @@ void print_rows(const std::vector<ListRow>& rows) {
   std::size_t name_width = 0;
   for (const ListRow& row : rows) name_width = std::max(name_width, row.name.size());
   for (const ListRow& row : rows) {
-    std::string line = fmt::format("{:<{}}", row.name, name_width);
-    std::size_t column = line.size();
-    std::size_t begin = 0;
-    line += " ";
-    while (begin < row.text.size()) {
-      const std::size_t end = std::min(row.text.find(' ', begin), row.text.size());
-      if (column + 2 + (end - begin) > kTableWidthColumns) {
-        print_out("{}\n", line);
-        line = std::string(name_width + 1, ' ');
-        column = name_width;
-      }
-      line += " " + row.text.substr(begin, end - begin);
-      column += 1 + (end - begin);
-      begin = end + 1;
-    }
-    print_out("{}\n", line);
+    print_out("{}", formats_detail::wrapped(fmt::format("{:<{}}  {}", row.name, name_width, row.text),
+                                            kTableWidthColumns, static_cast<int>(name_width) + 2));
   }
 }
 
@@ -116,35 +107,42 @@ void print_strategies(const DataPaths&) {
   print_rows(option_rows());
 }
 
+// What prices rest on, by GPU, plan and model, and what no scenario can ask for.
+void print_support(const DataPaths& data) {
+  const KernelSources sources = load_kernel_sources(data);
+  print_out(
+      "What the times of kernels rest on; all are of bf16, from which a rule makes those of fp8\n\n{}\n"
+      "Framework profiles, what the steps had that they were fitted to, and the error on steps left "
+      "out\n\n{}\n"
+      "The error that other steps add\n\n{}\n"
+      "How well the attention kernels of models are known on the measured GPU, and profiles fitted to steps "
+      "of\nthem\n\n{}\nWhat no scenario can ask for\n\n",
+      kernel_support_text(sources, data), profile_support_text(data), trait_support_text(),
+      model_support_text(sources, data));
+  std::vector<ListRow> rows;
+  for (const NotModelled& row : kNotModelled) rows.push_back({std::string(row.what), std::string(row.text)});
+  print_rows(rows);
+}
+
 constexpr NamedFiles kSupportFiles[] = {kGpuFiles, kModelFiles, kProfileFiles, kHardwareProfileFiles};
 
 // What is listed, and the files that it is read from.
 struct Listing {
   std::string_view name;
   std::span<const NamedFiles> files;
-  void (*print)(const DataPaths& data);
+  void (*print)(const DataPaths& data) = nullptr;  // null: what each of the files says of itself
 };
 
 constexpr Listing kListings[] = {
     {"strategies", {}, print_strategies},
-    {"models", {&kModelFiles, 1}, [](const DataPaths& data) { print_rows(file_rows(list_models(data))); }},
+    {"models", {&kModelFiles, 1}},
     {"gpus", {&kGpuFiles, 1}, [](const DataPaths& data) { print_rows(gpu_rows(data)); }},
-    {"clusters",
-     {&kClusterFiles, 1},
-     [](const DataPaths& data) { print_rows(file_rows(list_clusters(data))); }},
-    {"networks",
-     {&kNetworkFiles, 1},
-     [](const DataPaths& data) { print_rows(file_rows(list_networks(data))); }},
-    {"scenarios",
-     {&kScenarioFiles, 1},
-     [](const DataPaths& data) { print_rows(file_rows(list_scenarios(data))); }},
-    {"profiles",
-     {&kProfileFiles, 1},
-     [](const DataPaths& data) { print_rows(file_rows(list_profiles(data))); }},
-    {"hardware-profiles",
-     {&kHardwareProfileFiles, 1},
-     [](const DataPaths& data) { print_rows(file_rows(list_hardware_profiles(data))); }},
-    {"support", kSupportFiles, [](const DataPaths& data) { print_out("{}", support_text(data)); }},
+    {"clusters", {&kClusterFiles, 1}},
+    {"networks", {&kNetworkFiles, 1}},
+    {"scenarios", {&kScenarioFiles, 1}},
+    {"profiles", {&kProfileFiles, 1}},
+    {"hardware-profiles", {&kHardwareProfileFiles, 1}},
+    {"support", kSupportFiles, print_support},
 };
 
 }  // namespace
@@ -154,8 +152,7 @@ void add_list_command(CLI::App& app, const CommandContext& context) {
       "list",
       "List strategies, models, GPUs, clusters, networks, scenarios and profiles, and what prices rest on");
   auto what = std::make_shared<std::string>();
-  std::vector<std::string> names;
-  for (const Listing& listing : kListings) names.emplace_back(listing.name);
+  const std::vector<std::string> names = names_in(kListings);
   command->add_option("what", *what, fmt::format("one of {}", fmt::join(names, ", ")))
       ->required()
       ->check(member_check(names));
@@ -163,7 +160,11 @@ void add_list_command(CLI::App& app, const CommandContext& context) {
     const DataPaths data{.root = context.data_root};
     const Listing& listing = *std::ranges::find(kListings, *what, &Listing::name);
     for (const NamedFiles& kind : listing.files) require_files(kind, data);
-    listing.print(data);
+    if (listing.print == nullptr) {
+      print_rows(file_rows(listing.files.front(), data));
+    } else {
+      listing.print(data);
+    }
   });
 }
 

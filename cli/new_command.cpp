@@ -1,29 +1,53 @@
 #include <fmt/format.h>
 
+#include <unistd.h>
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
 #include <filesystem>
+#include <iostream>
 #include <memory>
 #include <stdexcept>
+#include <string>
 
 #include "cli/commands.hpp"
-#include "cli/shared/ask.hpp"
 #include "cli/shared/interrupts.hpp"
+#include "cli/shared/member_check.hpp"
 #include "cli/shared/print.hpp"
-#include "cli/shared/token_check.hpp"
 #include "files/shell_quoted.hpp"
-#include "files/write_file.hpp"
 #include "packing/options/limits.hpp"
 #include "packing/options/token_count.hpp"
 #include "scenarios/loader/lengths/read_lengths.hpp"
 #include "scenarios/loader/limits.hpp"
 #include "scenarios/loader/load_scenario.hpp"
 #include "scenarios/new_scenario.hpp"
+#include "scenarios/training_keys.hpp"
 
 namespace packsim {
 namespace {
+
+// Whether there is somebody to ask: standard input and output are a terminal.
+bool can_ask() {
+  return isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0;
+}
+
+// An empty answer, or the end of the input, is the default. A question without a default is asked again, and
+// the end of the input is then a mistake.
+std::string ask(const std::string& question, const std::string& fallback) {
+  while (true) {
+    print_out("{}{}: ", question, fallback.empty() ? "" : fmt::format(" [{}]", fallback));
+    std::fflush(stdout);
+    std::string answer;
+    const bool has_line = static_cast<bool>(std::getline(std::cin, answer));
+    if (!answer.empty()) return answer;
+    if (!fallback.empty()) return fallback;
+    if (!has_line) throw std::invalid_argument(fmt::format("{}: expected an answer, got none", question));
+  }
+}
+
+constexpr int kMostEpochs = static_cast<int>(kEpochsKey.most);
 
 namespace fs = std::filesystem;
 
@@ -167,8 +191,7 @@ void write_new(const CLI::App& command, NewArguments arguments, const CommandCon
              .longest_tokens = longest_tokens};
   for (const std::string& source : arguments.lengths)
     job.lengths.push_back(seen_by_scenario(source, arguments.out));
-  const WholeOutputs whole;
-  write_file(arguments.out, new_scenario(job));
+  write_output(arguments.out, new_scenario(job));
   print_out(
       "Wrote {}. Change what does not fit your job; its comments say what each key means.\nNext: {} compare "
       "{}\n",

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -15,7 +14,6 @@
 #include "cli/shared/normaliser_option.hpp"
 #include "cli/shared/print.hpp"
 #include "cli/shared/progress.hpp"
-#include "cli/shared/token_check.hpp"
 #include "cli/strategy_options.hpp"
 #include "experiment/plans/require_packs.hpp"
 #include "experiment/plans/stopwatch.hpp"
@@ -94,7 +92,7 @@ PackOutcome pack_and_measure(const PackArguments& arguments, std::span<const std
   const int widest = *std::ranges::max_element(arguments.sp_degrees);
   const int n_gpus = arguments.n_gpus > 0 ? arguments.n_gpus : widest;
   const BatchSetting setting = batch_setting(arguments, n_gpus);
-  const bool plans_batches = strategy.plan_batches != nullptr;
+  const bool plans_batches = strategy.forms_iterations();
   if (plans_batches) request.setting = &setting;
   PackOutcome outcome;
   const Stopwatch watch;
@@ -126,7 +124,7 @@ PackOutcome pack_and_measure(const PackArguments& arguments, std::span<const std
 
 nlohmann::ordered_json to_json(const PackArguments& arguments, const PackOutcome& outcome) {
   const PackCounts& counts = outcome.packing.counts;
-  // Of no iteration there are no ratios (docs/metrics.md).
+  // Ratios need at least one iteration (docs/metrics.md).
   const auto ratio = [&](double value) {
     return outcome.metrics.iterations > 0 ? nlohmann::ordered_json(value) : nlohmann::ordered_json();
   };
@@ -247,8 +245,7 @@ void write_plan(const PackArguments& arguments, const PackOutcome& outcome,
                                  .sequence = {},
                                  .loss_tokens = loss_tokens,
                                  .facts = facts});
-  const WholeOutputs whole;
-  write_file(arguments.plan, bytes);
+  write_output(arguments.plan, bytes);
 }
 
 void run_pack(const PackArguments& arguments, const CommandContext& context) {

@@ -12,7 +12,6 @@
 #include "cli/shared/print.hpp"
 #include "files/read_file.hpp"
 #include "files/text/printable.hpp"
-#include "files/write_file.hpp"
 #include "recommend/recommendation_points.hpp"
 #include "reports/planning/planning_page.hpp"
 #include "sweep/sweep_points.hpp"
@@ -63,11 +62,7 @@ void add_page_command(CLI::App& app, const CommandContext&) {
         throw std::invalid_argument(
             fmt::format("--out: expected a file that is no input, got \"{}\"", printable(arguments->out)));
     }
-    const std::string page = planning_page(planning_data(*arguments));
-    {
-      const WholeOutputs whole;
-      write_file(arguments->out, page);
-    }
+    write_output(arguments->out, planning_page(planning_data(*arguments)));
     if (!arguments->quiet) print_out("{}\n", printable(arguments->out));
   });
 }

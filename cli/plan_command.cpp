@@ -16,7 +16,7 @@
 namespace packsim {
 namespace {
 
-using formats_detail::grouped;
+using formats_detail::counted;
 using nlohmann::ordered_json;
 
 std::int64_t iterations_of_group(const Schedule& schedule, std::size_t group) {
@@ -29,11 +29,6 @@ std::int64_t iterations_of_group(const Schedule& schedule, std::size_t group) {
     }
   }
   return n;
-}
-
-// "1 epoch", "2 epochs"
-std::string counted(std::int64_t n, std::string_view word) {
-  return fmt::format("{} {}{}", grouped(n), word, n == 1 ? "" : "s");
 }
 
 void print_plan(const std::string& path, const PlanView& plan, const RestoredPlan& restored) {
@@ -122,7 +117,7 @@ void add_plan_command(CLI::App& app, const CommandContext&) {
     if (arguments->check) {
       plan.check();
       print_out("{}: all that the file says is true; content hash {:016x}\n", arguments->path,
-                 plan.content_hash());
+                plan.content_hash());
       return;
     }
     const RestoredPlan restored = restore_plan(plan);

@@ -20,6 +20,7 @@
 #include "files/file_error.hpp"
 #include "files/shell_quoted.hpp"
 #include "files/text/printable.hpp"
+#include "files/version.hpp"
 #include "scenarios/loader/data_root.hpp"
 #include "scenarios/loader/json/json_text.hpp"
 #include "scenarios/loader/json/problems.hpp"
@@ -87,14 +88,14 @@ std::string extra_mistake(CLI::App& app) {
 
 int run_commands(int argc, char** argv) {
   const CommandContext context{.command_line = quoted_command_line(argc, argv),
-                               .version = PACKSIM_VERSION,
+                               .version = build_version(),
                                .program = argc > 0 ? shell_quoted(argv[0]) : "packsim",
                                .data_root = find_data_root("/proc/self/exe")};
   CLI::App app(
       "packsim: how should mixed-length data be packed and parallelised on these GPUs, and what will it "
       "cost?",
       "packsim");
-  app.set_version_flag("--version", std::string("packsim ") + PACKSIM_VERSION);
+  app.set_version_flag("--version", "packsim " + context.version);
   app.require_subcommand(1);
   for (const auto add_command : kCommands) add_command(app, context);
   try {

@@ -60,7 +60,7 @@ ClusterOffer offer_of(const std::string& text) {
                               quote(text));
 }
 
-// Without offers, those GPUs that the scenario has.
+// The scenario's GPUs are the offer if none is given.
 Question question_of(const RecommendArguments& arguments, const CommandContext& context) {
   Question question{.offers = {}, .node_counts = arguments.nodes, .limits = {}};
   for (const std::string& text : arguments.gpus) question.offers.push_back(offer_of(text));
@@ -106,7 +106,7 @@ std::string write_answer(const RecommendArguments& arguments, const CommandConte
                          const Recommendation& found, const std::vector<Sensitivity>& sensitivities) {
   const std::string folder = arguments.out + "/";
   const WholeOutputs whole;
-  const std::string answer = recommendation_json(found, sensitivities);
+  const std::string answer = recommendation_json(found, sensitivities, context.version);
   write_file(folder + "recommendation.json", answer);
   PlanningData planning = recommendation_points(folder + "recommendation.json", answer);
   if (!found.ranking.empty()) planning.title = found.report.manifest.scenario_name;
@@ -156,7 +156,7 @@ void run_recommend(const RecommendArguments& arguments, const CommandContext& co
   const Recommendation found = recommend(load, question, options);
   const std::vector<Sensitivity> sensitivities = sensitivity_of(load, found, options);
   if (arguments.json) {
-    print_exact(recommendation_json(found, sensitivities));
+    print_exact(recommendation_json(found, sensitivities, context.version));
   } else if (!arguments.quiet) {
     print_out("{}", recommendation_text(found, sensitivities, terminal_width_columns()));
   }

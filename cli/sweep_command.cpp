@@ -1,17 +1,23 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "cli/commands.hpp"
-#include "cli/ray/sweep_on_ray.hpp"
+#include "cli/shared/child_process.hpp"
 #include "cli/shared/interrupts.hpp"
 #include "cli/shared/print.hpp"
 #include "cli/shared/progress.hpp"
+#include "cli/shared/pythons.hpp"
 #include "cli/shared/terminal.hpp"
 #include "experiment/plans/stopwatch.hpp"
+#include "files/shell_quoted.hpp"
 #include "files/text/printable.hpp"
 #include "sweep/point_columns.hpp"
 #include "sweep/read_grid.hpp"
@@ -50,6 +56,67 @@ std::vector<SweepJob> missing_jobs(std::vector<SweepJob> jobs, SweepDatabase& da
   return jobs;
 }
 
+// No module comes from the folder that Python is started in.
+constexpr const char* kPath = "import sys\nsys.path[:] = [folder for folder in sys.path if folder]\n";
+
+// Writes what is missing, with commas between. Nothing is imported but packsim: importing Ray takes seconds.
+constexpr const char* kProbe = R"(
+from importlib.util import find_spec
+def lacks(module):
+    try:
+        return find_spec(module) is None
+    except ImportError:
+        return True
+needed = {'packsim': 'packsim', 'packsim._simulator': 'simulator in packsim', 'ray': 'ray'}
+print(', '.join('no ' + what for module, what in needed.items() if lacks(module)), end='')
+)";
+
+constexpr const char* kCommand = "from packsim.ray.command import main\nsys.exit(main())\n";
+
+[[noreturn]] void refuse_pythons(const std::vector<std::string>& pythons,
+                                 const std::vector<std::string>& lacks) {
+  if (pythons.empty())
+    throw std::runtime_error("--ray: expected a Python with packsim and ray, got no python3");
+  std::vector<std::string> texts;
+  for (std::size_t p = 0; p < pythons.size(); ++p) texts.push_back(pythons[p] + " " + lacks[p]);
+  throw std::runtime_error(
+      fmt::format("--ray: expected a Python with packsim, its simulator and ray, and {}. Install them in the "
+                  "source folder of packsim with\n  PACKSIM_PROGRAM=1 {} -m pip install '.[ray]'{}",
+                  fmt::join(texts, ", "), shell_quoted(pythons.front()),
+                  is_python_set() ? "" : "\nor set PACKSIM_PYTHON to another Python"));
+}
+
+// The first of python_interpreters() that has the package packsim with its simulator, and Ray. Throws as that
+// does, and std::runtime_error that says what each of them lacks and what to install.
+std::string python_with_ray() {
+  const std::vector<std::string> pythons = python_interpreters("");
+  std::vector<std::string> lacks;
+  for (const std::string& python : pythons) {
+    const ChildOutput child = run_with_input(python, {"-c", std::string(kPath) + kProbe}, "");
+    if (child.exit_code > 128) throw ExitCode{child.exit_code};
+    if (child.exit_code == 0 && child.out.empty()) return python;
+    lacks.push_back(child.exit_code == 0 ? "has " + child.out
+                                         : fmt::format("failed with {}", child.exit_code));
+  }
+  refuse_pythons(pythons, lacks);
+}
+
+// Has the points that the database, which nobody else may have open, lacks computed on the cluster by
+// packsim.ray.sweep(), which adds them. Throws ExitCode where that fails, after it has said why.
+void sweep_on_ray(const std::string& python, const SweepArguments& sweep) {
+  std::vector<std::string> words = {python, "-c", std::string(kPath) + kCommand};
+  words.push_back("--address=" + *sweep.ray);
+  words.push_back("--out=" + sweep.out);
+  for (const std::string& varied : sweep.varied) words.push_back("--vary=" + varied);
+  for (const std::string& setting : sweep.settings) words.push_back("--set=" + setting);
+  if (sweep.quiet) words.emplace_back("--quiet");
+  words.emplace_back("--");
+  words.push_back(sweep.grid);
+  std::string command_line = "exec";  // so that signals that are passed on reach Python
+  for (const std::string& word : words) command_line += " " + shell_quoted(word);
+  if (const int code = run_and_wait(command_line); code != 0) throw ExitCode{code};
+}
+
 std::string python_for(const SweepArguments& arguments) {
   if (!arguments.ray) return "";
   if (arguments.ray->empty())
@@ -86,12 +153,7 @@ void sweep(const SweepArguments& arguments, const CommandContext& context) {
   const std::size_t n_missing = count_points(jobs);
   if (arguments.ray && n_missing > 0) {
     database.reset();  // Python writes it meanwhile, and opens it only if it has the same facts
-    sweep_on_ray(python, {.address = *arguments.ray,
-                          .grid = arguments.grid,
-                          .varied = arguments.varied,
-                          .settings = arguments.settings,
-                          .out = arguments.out,
-                          .quiet = arguments.quiet});
+    sweep_on_ray(python, arguments);
     database = open();
     jobs = missing_jobs(std::move(jobs), *database);
   }

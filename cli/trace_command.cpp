@@ -10,13 +10,12 @@
 #include "cli/commands.hpp"
 #include "cli/shared/free_memory.hpp"
 #include "cli/shared/interrupts.hpp"
-#include "cli/shared/long_work.hpp"
 #include "cli/shared/print.hpp"
 #include "cli/shared/progress.hpp"
 #include "cli/shared/scenario_argument.hpp"
 #include "experiment/costs/warnings.hpp"
 #include "experiment/trace_strategy.hpp"
-#include "files/write_file.hpp"
+#include "models/plan/plan_text.hpp"
 #include "reports/formats/chrome_trace.hpp"
 #include "reports/text/numbers.hpp"
 
@@ -58,8 +57,8 @@ std::string packs_text(const PlannedStrategy& plan, const Iteration& iteration) 
   for (const PlacedPack& placed : plan.schedule.packs(iteration)) groups.insert(placed.group);
   std::string text;
   for (const std::size_t g : groups) {
-    text += fmt::format("{}{} tokens, SP {}", text.empty() ? "" : " and ",
-                        grouped(plan.groups[g].capacity_tokens), plan.groups[g].sequence.ulysses);
+    text += text.empty() ? "" : " and ";
+    text += group_text(plan.groups[g].capacity_tokens, plan.plans[g]);
   }
   return text;
 }
@@ -114,10 +113,7 @@ void trace(const TraceArguments& arguments, const CommandContext& context) {
                       fmt::format("{}, {}, {}{}{}", scenario.name, arguments.strategy, iterations,
                                   what_if ? ", " : "", what_if.value_or("")),
                       arguments.ranks == 0 ? std::numeric_limits<int>::max() : arguments.ranks);
-  {
-    const WholeOutputs whole;
-    write_file(arguments.out, text);
-  }
+  write_output(arguments.out, text);
   if (arguments.quiet) return;
   if (what_if) print_out("WARNING {}\n", *what_if);
   print_trace(arguments, traced, text.size());

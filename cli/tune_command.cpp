@@ -4,17 +4,14 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <set>
 
 #include "cli/commands.hpp"
 #include "cli/shared/interrupts.hpp"
-#include "cli/shared/long_work.hpp"
 #include "cli/shared/member_check.hpp"
 #include "cli/shared/print.hpp"
 #include "cli/shared/progress.hpp"
 #include "cli/shared/scenario_argument.hpp"
-#include "cli/shared/token_check.hpp"
 #include "cli/tune/tune_outcome.hpp"
 #include "cli/tune/tuned_scenario.hpp"
 #include "experiment/estimate_work.hpp"
@@ -24,7 +21,6 @@
 #include "experiment/tune/search_groups.hpp"
 #include "experiment/tune/simulated_profiler.hpp"
 #include "experiment/tune/stopwatch_file.hpp"
-#include "files/write_file.hpp"
 #include "scenarios/loader/json/problems.hpp"
 #include "scenarios/loader/lengths/draw_lengths.hpp"
 #include "scenarios/loader/limits.hpp"
@@ -59,17 +55,10 @@ std::int64_t needed_tokens(const Scenario& scenario, std::span<const std::int32_
   return std::min(longest_sample, longest_pack);
 }
 
-// HBP's candidates, 8K, 16K and so on, up to the first that is long enough.
-std::vector<std::int64_t> default_lengths(std::int64_t needed) {
-  std::vector<std::int64_t> lengths = {8192};
-  while (lengths.back() < needed) lengths.push_back(2 * lengths.back());
-  return lengths;
-}
-
-// Those of HBP's degrees that are possible for the scenario.
+// HBP's degrees that are possible for the scenario.
 std::vector<int> default_degrees(const Scenario& scenario) {
   std::vector<int> degrees;
-  for (const int degree : {1, 2, 4, 8, 16}) {
+  for (const int degree : kCandidateDegrees) {
     if (degree_mistake(scenario, degree).empty()) degrees.push_back(degree);
   }
   return degrees;
@@ -144,7 +133,7 @@ TuneRequest simulated_request(const TuneArguments& arguments, const Scenario& sc
   TuneRequest request{.lengths_tokens = sorted_once(arguments.lengths_tokens),
                       .sp_degrees = sorted_once(arguments.sp_degrees),
                       .near_tie_fraction = arguments.near_tie_fraction};
-  if (request.lengths_tokens.empty()) request.lengths_tokens = default_lengths(needed);
+  if (request.lengths_tokens.empty()) request.lengths_tokens = candidate_lengths(needed);
   if (request.sp_degrees.empty()) request.sp_degrees = default_degrees(scenario);
   check_long_enough(request.lengths_tokens.back(), needed, "--lengths");
   return request;
@@ -175,9 +164,8 @@ void write_tuned(const TuneArguments& arguments, const Scenario& scenario, const
   if (outcome.tuning.groups.empty())
     throw std::invalid_argument(fmt::format("--write-scenario: expected groups to write to {}, found none",
                                             arguments.write_scenario));
-  const WholeOutputs whole;
-  write_file(arguments.write_scenario,
-             tuned_scenario(scenario, outcome.tuning.groups, arguments.write_scenario, data));
+  write_output(arguments.write_scenario,
+               tuned_scenario(scenario, outcome.tuning.groups, arguments.write_scenario, data));
 }
 
 void run_tune(const TuneArguments& arguments, const CommandContext& context) {

@@ -11,12 +11,10 @@
 #include "cli/shared/interrupts.hpp"
 #include "cli/shared/print.hpp"
 #include "files/read_file.hpp"
-#include "files/write_file.hpp"
 #include "scenarios/loader/json/problems.hpp"
 #include "validation/any_stack_fit.hpp"
 #include "validation/gate.hpp"
 #include "validation/stack_fit.hpp"
-#include "validation/step_files.hpp"
 #include "validation/step_stacks.hpp"
 #include "validation/validation_sets.hpp"
 #include "validation/validation_text.hpp"
@@ -37,10 +35,7 @@ struct ValidateArguments {
 
 void write_profile(std::string_view name, const std::string& text, const DataPaths& data) {
   const std::string path = fmt::format("{}/{}/{}.json", data.root, kProfileFiles.folder, name);
-  {
-    const WholeOutputs whole;
-    write_file(path, text);
-  }
+  write_output(path, text);
   print_out("{}: written\n", path);
 }
 
@@ -69,8 +64,7 @@ void refresh_pages(const std::string& path, const std::vector<ValidationSet>& se
     const std::string page = read_file(file);
     if (page.find(kTablesBegin) == std::string::npos) continue;
     has_tables = true;
-    const WholeOutputs whole;
-    write_file(file, with_tables(page, sets));
+    write_output(file, with_tables(page, sets));
   }
   if (!has_tables)
     throw std::invalid_argument(fmt::format("{}: expected a line that starts with {}", path, kTablesBegin));
@@ -97,10 +91,7 @@ void validate_command(const ValidateArguments& arguments, const CommandContext& 
     print_out("{}", validation_text(sets));
   }
   if (!arguments.markdown.empty()) refresh_pages(arguments.markdown, sets);
-  if (!arguments.write_gate.empty()) {
-    const WholeOutputs whole;
-    write_file(arguments.write_gate, gate_json(sets));
-  }
+  if (!arguments.write_gate.empty()) write_output(arguments.write_gate, gate_json(sets));
   if (!arguments.gate.empty()) report_gate(arguments.gate, sets);
 }
 

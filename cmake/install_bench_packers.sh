@@ -15,7 +15,7 @@ alone=(axolotl)  # of which one module is loaded; what the rest of it needs is l
 if [ -e "$venv/.packsim-packers" ]; then exit 0; fi
 python3 -m venv "$venv"
 pip=("$venv/bin/pip" install --quiet --disable-pip-version-check)
-# Before what needs it, which would fetch another one.
+# PyTorch comes before what needs it, which would fetch another one.
 "${pip[@]}" "$torch" 2>/dev/null || "${pip[@]}" --index-url "$index" "$torch"
 "${pip[@]}" "${packers[@]}"
 "${pip[@]}" --no-deps "${alone[@]}" ||

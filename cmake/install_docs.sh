@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Installs what builds the site of the docs, pinned in docs-site/requirements.txt, into .venv-docs (another folder:
+# Installs what builds the site of the docs, pinned in docs/site/requirements.txt, into .venv-docs (another folder:
 # PACKSIM_DOCS_VENV). Run again, it looks and does nothing.
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
 venv=${PACKSIM_DOCS_VENV:-$root/.venv-docs}
-requirements=$root/docs-site/requirements.txt
+requirements=$root/docs/site/requirements.txt
 
 if cmp --silent "$requirements" "$venv/.packsim-docs"; then exit 0; fi
 rm -rf "$venv"

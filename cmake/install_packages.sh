@@ -10,7 +10,7 @@ torch=${PACKSIM_TORCH_VENV:-$root/.venv-torch}
 
 [ -f "$venv/.packsim-wheel" ] || exit 0
 requirements=("$root/tests/python/requirements-packages.txt")
-# Without it trainers would bring a PyTorch of their own, with several GB of CUDA packages.
+# Trainers would otherwise bring a PyTorch of their own, with several GB of CUDA packages.
 if [ -f "$torch/.packsim-wheel" ]; then
   requirements+=("$root/tests/python/requirements-torch.txt")
   echo "$torch"/lib/python3.*/site-packages > "$(echo "$venv"/lib/python3.*/site-packages)/packsim-torch.pth"

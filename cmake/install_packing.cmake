@@ -15,8 +15,9 @@ install(TARGETS packsim_packing packsim_c EXPORT packsim
         RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT packing)
 install(DIRECTORY packing DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/packsim COMPONENT packing
         FILES_MATCHING PATTERN "*.hpp"
-        PATTERN algorithms EXCLUDE PATTERN planner EXCLUDE PATTERN strategies EXCLUDE)  # the insides of strategies
-install(FILES c_api/packsim.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT packing)
+        PATTERN algorithms EXCLUDE PATTERN planner EXCLUDE PATTERN strategies EXCLUDE  # the insides of strategies
+        PATTERN c_api EXCLUDE)
+install(FILES packing/c_api/packsim.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT packing)
 
 install(EXPORT packsim FILE packsimTargets.cmake NAMESPACE packsim:: DESTINATION ${packsim_cmake_dir}
         COMPONENT packing)

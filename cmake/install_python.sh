@@ -11,7 +11,7 @@ cd "$root"
 hash_of() { find "$@" -type f ! -name '*.pyc' -print0 | sort -z | xargs -0 sha256sum | sha256sum | cut -d' ' -f1; }
 
 requirements=$(hash_of tests/python/requirements.txt pyproject.toml cmake/install_python.sh)
-sources=$(hash_of pyproject.toml CMakeLists.txt README.md LICENSE cmake files packing c_api plan_files models sim planning scenarios \
+sources=$(hash_of pyproject.toml CMakeLists.txt README.md LICENSE cmake files packing plan_files models sim planning scenarios \
           experiment reports sweep recommend cli python calibration/CMakeLists.txt calibration/fit calibration/steps calibration/plans \
           calibration/profiles validation)
 

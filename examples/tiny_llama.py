@@ -131,7 +131,7 @@ def visible(
 
 
 def gather_tokens(q: Tensor, k: Tensor, v: Tensor, group: Any) -> tuple[Tensor, Tensor, Tensor]:
-    """From a part of the tokens with all heads to all tokens with a part of the heads."""
+    """Exchanges a part of the tokens with all heads for all tokens with a part of the heads."""
     if group is None:
         return q, k, v
     degree = dist.get_world_size(group)

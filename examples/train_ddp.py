@@ -78,7 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> list[float]:
 
 
 def loss_of(parallel: torch.nn.Module, batch: PackedBatch, groups: SequenceGroups) -> Tensor:
-    """Of this process's part of a micro-batch."""
+    """Returns the loss of this process's part of a micro-batch."""
     group = groups.of(batch.micro_batch)
     part = groups.shard(batch, group)
     logits = parallel(
@@ -132,7 +132,7 @@ def load(path: Path, model: TinyLlama, optimizer: torch.optim.Optimizer, loader:
 
 
 def start_processes() -> None:
-    """As torchrun started them, or this one alone."""
+    """Joins the processes that torchrun started, or is the only one."""
     if "RANK" in os.environ:
         dist.init_process_group("gloo")
     else:

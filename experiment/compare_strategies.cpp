@@ -161,11 +161,7 @@ Report run_plans(const Scenario& scenario, const DataSet& data, const RunOptions
       const bool is_ours = dynamic_cast<const std::invalid_argument*>(&error) == nullptr;
       report.runs[i] = {.name = spec.name,
                         .strategy = spec.strategy,
-                        .order = spec.order,
-                        .last_iteration = spec.last_iteration,
-                        .padding = spec.padding,
-                        .over_long = spec.over_long,
-                        .attention = spec.attention,
+                        .policies = spec,
                         .failure = (is_ours ? "a bug in packsim: " : "") + std::string(error.what()),
                         .feasible = false};
       trained[i] = {};

@@ -24,7 +24,7 @@ struct RunOptions {
   /// Most memory for one step at op level, of one thread; more throws StepTooLarge.
   double most_step_bytes = std::numeric_limits<double>::infinity();
   bool only_times = false;  ///< leaves lower bounds and the loss bias out of the results
-  /// A scenario of which every strategy fails is a report of failures, not an exception.
+  /// Whether a scenario all of whose strategies fail gives a report of failures, not an exception.
   bool keeps_failures = false;
   /// What this job has in common with others; null: nothing. replay_schedule_file() does not use it.
   SharedWork* shared = nullptr;

@@ -14,8 +14,8 @@ namespace packsim {
 struct DataSet {
   DrawnLengths drawn;
   LengthSummary summary;
-  /// Of a scenario with a mixture: its draws, of which `drawn` and `summary` are, and the same mixture
-  /// standing still. Null: every sample is trained once in each epoch.
+  /// The draws of a scenario's mixture, which `drawn` and `summary` describe, and those of the same mixture
+  /// standing still. Null: there is no mixture; every sample is trained once in each epoch.
   std::unique_ptr<const MixedDraws> mixture;
   std::unique_ptr<const MixedDraws> still_mixture;
   std::unique_ptr<PackCache> packs;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "models/state_traffic.hpp"
 #include "packing/strategy.hpp"
 
 namespace packsim {
@@ -10,8 +11,8 @@ namespace {
 
 // Fitted to the processor times of 18 runs of `compare` (docs/performance.md, "The announced time").
 constexpr double kSample_s = 3.6e-7;      // packing it, once
-constexpr double kPack_s = 5e-7;          // simulating it where a step is a sum
-constexpr double kEventPack_s = 4e-5;     // where a step is simulated event by event
+constexpr double kPack_s = 5e-7;          // simulating it if each of its passes is one operation
+constexpr double kEventPack_s = 4e-5;     // simulating it if its passes are several operations
 constexpr double kTrial_s = 9e-3;         // pricing and simulating one plan of a search, beside its samples
 constexpr double kPlannerTrials = 230;    // plans that the planner's search simulates
 constexpr double kSearchTrials = 38;      // those of another strategy's
@@ -24,9 +25,9 @@ constexpr double kGpuStep_s = 5e-5;  // of one GPU in one iteration at op level
 // The first iteration at op level: one of 2 048 GPUs took 1.1 s of CPU time, one of 8 192 GPUs 6.7 s.
 constexpr double kFirstGpuStep_s = 8e-4;
 
-// Iterations up to which a search tries plans with all samples, and of how many iterations else
+// Iterations up to which a search tries plans with all samples, and the number that it tries of larger data
 // (experiment/search/find_plan.cpp).
-constexpr double kSmallIterations = 64;
+constexpr double kFullyTriedIterations = 64;
 constexpr double kTriedIterations = 32;
 
 double n_tokens_of(std::span<const std::int32_t> lengths_tokens) {
@@ -49,10 +50,10 @@ double n_packs_of(const StrategySpec& spec, std::span<const std::int32_t> length
   return n_packs / static_cast<double>(spec.groups.size());
 }
 
-// A step is no sum if ranks meet in its passes, or if stages or experts' ranks wait for each other.
+// A pass is several operations if ranks meet in it, or if stages or experts' ranks wait for each other.
 double pack_s(const Scenario& scenario, const StrategySpec& spec) {
   const ParallelPlan& plan = base_plan(scenario, spec);
-  const bool has_events = plan.zero_stage == 3 || plan.pp_degree > 1 || plan.ep_degree > 1;
+  const bool has_events = gathers_every_pass(plan) || plan.pp_degree > 1 || plan.ep_degree > 1;
   const double times = scenario.variability.any() ? 2 : 1;  // with the variability and without
   return times * (has_events ? kEventPack_s : kPack_s);
 }
@@ -75,11 +76,12 @@ double search_s(const Scenario& scenario, const StrategySpec& spec,
                 std::span<const std::int32_t> lengths_tokens) {
   if (!has_open_groups(spec)) return 0;
   const double all_iterations = n_iterations_of(scenario, lengths_tokens) / scenario.training.epochs;
-  const double tried_fraction = all_iterations <= kSmallIterations ? 1 : kTriedIterations / all_iterations;
+  const double tried_fraction =
+      all_iterations <= kFullyTriedIterations ? 1 : kTriedIterations / all_iterations;
   const double whole_s = kSample_s * static_cast<double>(lengths_tokens.size()) +
                          pack_s(scenario, spec) * n_packs_of(spec, lengths_tokens);
   const double trial_s = kTrial_s + whole_s * tried_fraction;
-  if (!find_strategy(spec.strategy)->chooses_groups) return kSearchTrials * trial_s;
+  if (!chooses_groups(spec)) return kSearchTrials * trial_s;
   return kPlannerTrials * trial_s + kPlannerWholePlans * (packing_s(scenario, spec, lengths_tokens) +
                                                           simulation_s(scenario, spec, lengths_tokens));
 }

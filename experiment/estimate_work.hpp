@@ -10,9 +10,9 @@ namespace packsim {
 
 /// Roughly how many seconds one thread takes to pack and simulate the scenario's strategies and to search the
 /// plans of those that leave them open, from the numbers of samples, tokens and GPUs and from the plan alone.
-/// At step level within a factor of 1.5 in the median of 18 measured runs, each left out of the fit, and of
-/// 2.7 in all (docs/performance.md). FlexSP's integer programs and rounds of isf that dissolve packs are not
-/// in it.
+/// At step level the estimate is within a factor of 1.5 in the median of 18 measured runs, each left out of
+/// the fit, and of 2.7 in all (docs/performance.md). FlexSP's integer programs and rounds of isf that
+/// dissolve packs are not in it.
 ///
 /// at_op_level: whether operations of single GPUs are simulated.
 double estimated_work_s(const Scenario& scenario, std::span<const std::int32_t> lengths_tokens,

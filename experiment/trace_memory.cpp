@@ -4,6 +4,8 @@
 #include <map>
 #include <utility>
 
+#include "experiment/plans/plan_group.hpp"
+
 namespace packsim {
 namespace {
 
@@ -59,7 +61,7 @@ class LaneMemory {
   std::uint32_t group_of(const TracedPass& pass) const {
     return pass.pack == IterationRanks::kNoPack ? packs_.front().group : packs_[pass.pack].group;
   }
-  // On each of the GPUs that share it, between the blocks of the model.
+  // Tokens of the pass on each of the GPUs that share it, between the blocks of the model.
   double tokens_of(const TracedPass& pass) const {
     if (pass.pack == IterationRanks::kNoPack) return 0;
     const PlacedPack& placed = packs_[pass.pack];
@@ -85,7 +87,7 @@ class LaneMemory {
     }
     add(pass.end, now());
   }
-  // Of one moment, the last value counts.
+  // The last value of a moment counts.
   void add(SimTime time, const MemoryPeak& held) {
     if (!traced_.empty() && traced_.back().lane == lane_ && traced_.back().time == time) traced_.pop_back();
     traced_.push_back({.lane = lane_, .time = time, .held = held});

@@ -20,7 +20,7 @@ struct TracedMemory {
 
 /// The memory of one GPU of each lane of a traced step, in order of lane and time, with one value for each
 /// moment. The moments are those that the memory model knows (PlanMemory):
-/// - between steps: states, and what is always there;
+/// - between steps: weights, gradients and optimizer states, and what is always there;
 /// - after a forward pass: in addition what the micro-batches that are on their way keep;
 /// - during a backward pass: its largest moment, which for the last chunk begins with the loss; then what the
 ///   other micro-batches keep;

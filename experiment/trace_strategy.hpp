@@ -44,7 +44,7 @@ struct TraceOptions {
 };
 
 /// Packs the scenario's data with the strategy of this name, and simulates options.n_steps of its iterations,
-/// `which` and those behind it, at op level with every operation kept.
+/// `which` and those after it, at op level with every operation kept.
 ///
 /// Throws std::invalid_argument if the scenario has no such strategy, if its plan does not fit in memory or
 /// trains nothing, or if an iteration is out of range; and what the length readers, check_strategies() and

@@ -25,7 +25,7 @@ std::uint64_t size_of(const struct stat& status) {
   return static_cast<std::uint64_t>(status.st_size);
 }
 
-// As many bytes from the start of the file as there are, at most those of `into`.
+// Reads as many bytes from the start of the file as there are, at most those of `into`.
 std::size_t read_from_start(const RegularFile& file, std::span<std::byte> into) {
   std::size_t n_read = 0;
   while (n_read < into.size()) {
@@ -41,7 +41,7 @@ std::size_t read_from_start(const RegularFile& file, std::span<std::byte> into) 
 
 }  // namespace
 
-// Without O_NONBLOCK, opening a pipe would wait for its writer.
+// Opening a pipe without O_NONBLOCK would wait for its writer.
 RegularFile::RegularFile(const std::string& path)
     : path_(path), file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)) {
   if (!file_.is_open()) throw FileError(path, errno);

@@ -49,7 +49,7 @@ int open_new(const std::filesystem::path& path) {
   return ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
 }
 
-// Between open and lock another writer may have taken the file for a leftover and removed it.
+// Another writer may have taken the file for a leftover between open and lock, and removed it.
 bool is_still_there(int descriptor) {
   struct stat status = {};
   return ::fstat(descriptor, &status) == 0 && status.st_nlink > 0;

@@ -82,7 +82,7 @@ fs::path behind_links(const std::string& path) {
 // A new file has the permissions of the old one and, where the system allows it, its owner.
 int take_permissions(int descriptor, const struct stat& old) {
   const int is_owner_kept = ::fchown(descriptor, old.st_uid, old.st_gid);
-  // Without the owner's rights, none that run as the owner.
+  // The file loses the bits that run as the owner if it cannot have the same owner.
   const mode_t bits = is_owner_kept == 0 ? 07777 : 0777;
   return ::fchmod(descriptor, old.st_mode & bits) == 0 ? 0 : errno;
 }

@@ -37,7 +37,7 @@ struct Cluster {
   std::optional<double> host_memory_bytes_per_s = {};
   std::optional<double> host_link_bytes_per_s = {};  ///< from one GPU to the host, one direction
 
-  /// What an hour of one GPU costs, in any currency. Not of the type but of the machine that is booked.
+  /// What an hour of one GPU costs, in any currency. It belongs to the booked machine, not to its type.
   std::optional<double> gpu_hour_price = {};
 
   int n_gpus() const { return nodes * gpus_per_node; }

@@ -38,7 +38,7 @@ struct FrameworkProfile {
   ExecutionStyle execution;
 
   /// How well the time factors are known: the covariance of their logarithms, [kNTimeFactors x kNTimeFactors]
-  /// in the order of kTimeFactorNames; empty if the profile does not state it.
+  /// in the order of kFrameworkNumbers; empty if the profile does not state it.
   std::vector<double> log_covariance;
   /// Root mean square of the relative errors of steps that were left out of the fit; none if not stated.
   std::optional<double> left_out_error;
@@ -47,10 +47,21 @@ struct FrameworkProfile {
   int left_out_groups = 0;
 };
 
-/// The factors that price time, in the order of log_covariance.
-inline constexpr std::array<std::string_view, 6> kTimeFactorNames = {
-    "linear_factor",           "attention_factor", "exchange_in_node_factor",
-    "exchange_between_factor", "micro_batch_s",    "step_s"};
-inline constexpr std::size_t kNTimeFactors = kTimeFactorNames.size();
+struct FrameworkNumber {
+  std::string_view name;
+  double FrameworkFactors::*value;
+};
+
+/// What a profile states, the numbers that price time first, in the order of log_covariance.
+inline constexpr std::array<FrameworkNumber, 8> kFrameworkNumbers = {
+    {{"linear_factor", &FrameworkFactors::linear_factor},
+     {"attention_factor", &FrameworkFactors::attention_factor},
+     {"exchange_in_node_factor", &FrameworkFactors::exchange_in_node_factor},
+     {"exchange_between_factor", &FrameworkFactors::exchange_between_factor},
+     {"micro_batch_s", &FrameworkFactors::micro_batch_s},
+     {"step_s", &FrameworkFactors::step_s},
+     {"reserved_bytes", &FrameworkFactors::reserved_bytes},
+     {"logits_bytes_per_vocab_entry", &FrameworkFactors::logits_bytes_per_vocab_entry}}};
+inline constexpr std::size_t kNTimeFactors = 6;
 
 }  // namespace packsim

@@ -8,7 +8,7 @@
 
 namespace packsim {
 
-/// What the maker of a GPU states of it. Each is a JSON file in models/gpus, with the source of its numbers.
+/// What a GPU's maker states. Each GPU is a JSON file in models/gpus, with the source of its numbers.
 struct Gpu {
   std::string name = {};
   std::string source = {};

@@ -29,14 +29,14 @@ inline constexpr std::array<LoraTargetKind, 11> kLoraTargets = {{
     {"kv_b_proj", {"kv_b"}},
 }};
 
-/// PEFT's word for all of them, and for the router and the gate of shared experts.
+/// PEFT's word for all of them, the router and the gate of shared experts included.
 inline constexpr std::string_view kAllLinear = "all-linear";
 
 /// Some of kLoraTargets, or all linear layers.
 class LoraTargets {
  public:
   constexpr bool is_all() const { return bits_ == 0; }
-  /// index: of kLoraTargets.
+  /// index: in kLoraTargets.
   constexpr void add(std::size_t index) { bits_ |= 1U << index; }
   constexpr bool has(std::size_t index) const { return (bits_ >> index & 1U) != 0; }
   /// Whether an adapter is beside the linear layer of this name.

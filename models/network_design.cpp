@@ -124,7 +124,7 @@ WiredGroups wired_groups(const NetworkDesign& design, const LinkRule& rule) {
   WiredGroups wired{.lower = is_up ? rule.from : rule.to, .upper = is_up ? rule.to : rule.from, .links = {}};
   const int n_lower = design.vertices[wired.lower].count;
   const int n_upper = design.vertices[wired.upper].count;
-  // Of even wiring: how many of one group share one of the other.
+  // With even wiring, so many of one group share one of the other.
   const int lowers_per_upper = std::max(1, n_lower / n_upper);
   const int uppers_per_lower = std::max(1, n_upper / n_lower);
   for (int i = 0; i < n_lower; ++i) {

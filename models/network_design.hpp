@@ -51,7 +51,7 @@ enum class Wiring {
   all,   ///< each to every one of the other group; in one group, each to every other
 };
 
-/// Links between vertices of two groups, as far as they are in the same block.
+/// Links between those vertices of two groups that are in the same block.
 struct LinkRule {
   std::size_t from = 0;  ///< index of a group
   std::size_t to = 0;
@@ -92,7 +92,7 @@ struct DesignMistake {
   std::string got;
 };
 
-/// Everything that is wrong with a design: groups with the same name, other than one group of gpus_per_node
+/// Everything that is wrong with a design: groups with the same name, not exactly one group of gpus_per_node
 /// GPUs, counts that even wiring cannot share, blocks that cross each other, two rules for the same groups,
 /// and vertices without links.
 std::vector<DesignMistake> mistakes_of(const NetworkDesign& design, int gpus_per_node);

@@ -39,9 +39,9 @@ struct Degree {
 };
 
 // Degrees that are in force together, such as tensor parallelism and Ulysses over the heads.
-class Product {
+class DegreeProduct {
  public:
-  Product(std::initializer_list<Degree> degrees) : degrees_(degrees) {}
+  DegreeProduct(std::initializer_list<Degree> degrees) : degrees_(degrees) {}
 
   std::int64_t value() const {
     std::int64_t value = 1;
@@ -49,7 +49,7 @@ class Product {
     return value;
   }
 
-  // Of several, degrees of 1 are not worth a word.
+  // Degrees of 1 are left out if there are several.
   PlanMistake refusal(const std::string& expected) const {
     PlanMistake mistake{.expected = expected};
     for (const Degree& degree : degrees_) {
@@ -66,7 +66,7 @@ class Product {
   std::vector<Degree> degrees_;
 };
 
-void expect(Mistakes& mistakes, bool good, const Product& product, const std::string& expected) {
+void expect(Mistakes& mistakes, bool good, const DegreeProduct& product, const std::string& expected) {
   if (!good) mistakes.push_back(product.refusal(expected));
 }
 
@@ -108,8 +108,8 @@ Degree ep(const ParallelPlan& plan) {
 }
 
 void check_nodes(Mistakes& mistakes, const Cluster& cluster, const ParallelPlan& plan) {
-  const std::vector<Product> groups = {{tp(plan)}, {tp(plan), sp(plan)}, {tp(plan), sp(plan), cp(plan)}};
-  for (const Product& group : groups) {
+  const std::vector<DegreeProduct> groups = {{tp(plan)}, {tp(plan), sp(plan)}, {tp(plan), sp(plan), cp(plan)}};
+  for (const DegreeProduct& group : groups) {
     if (divides_or_is_multiple(group.value(), cluster.gpus_per_node)) continue;
     mistakes.push_back(
         group.refusal("a divisor or a multiple of the " + text(cluster.gpus_per_node) + " GPUs of a node"));
@@ -121,8 +121,8 @@ void check_nodes(Mistakes& mistakes, const Cluster& cluster, const ParallelPlan&
 bool check_gpus(Mistakes& mistakes, const Cluster& cluster, const ParallelPlan& plan) {
   const std::string expected = "a divisor of the plan's " + text(plan.n_gpus) + " GPUs";
   // Step by step: the product of four large degrees would leave 64 bits.
-  const Product rank = {tp(plan), sp(plan), cp(plan), pp(plan)};
-  for (const Product& part : {Product{tp(plan), sp(plan)}, Product{tp(plan), sp(plan), cp(plan)}, rank}) {
+  const DegreeProduct rank = {tp(plan), sp(plan), cp(plan), pp(plan)};
+  for (const DegreeProduct& part : {DegreeProduct{tp(plan), sp(plan)}, DegreeProduct{tp(plan), sp(plan), cp(plan)}, rank}) {
     if (part.value() <= plan.n_gpus) continue;
     mistakes.push_back(part.refusal(expected));
     return false;
@@ -134,7 +134,7 @@ bool check_gpus(Mistakes& mistakes, const Cluster& cluster, const ParallelPlan& 
 }
 
 void check_heads(Mistakes& mistakes, const Transformer& model, const ParallelPlan& plan) {
-  const Product heads = {tp(plan), sp(plan)};
+  const DegreeProduct heads = {tp(plan), sp(plan)};
   if (plan.uneven_heads) {
     expect(mistakes, divides(plan.tp_degree, model.n_heads), {tp(plan)},
            "a divisor of the model's " + text(model.n_heads) + " attention heads");
@@ -146,7 +146,7 @@ void check_heads(Mistakes& mistakes, const Transformer& model, const ParallelPla
   }
   expect(mistakes, divides(heads.value(), model.n_heads), heads,
          "a divisor of the model's " + text(model.n_heads) + " attention heads");
-  for (const Product& product : {Product{tp(plan)}, heads}) {
+  for (const DegreeProduct& product : {DegreeProduct{tp(plan)}, heads}) {
     if (divides_or_is_multiple(product.value(), model.n_kv_heads)) continue;
     mistakes.push_back(product.refusal("a divisor or a multiple of the model's " + text(model.n_kv_heads) +
                                        " key-value heads"));
@@ -164,7 +164,7 @@ void check_widths(Mistakes& mistakes, const Transformer& model, const ParallelPl
 }
 
 void check_chunk_layers(Mistakes& mistakes, const Transformer& model, const std::vector<int>& chunk_layers,
-                        const Product& stages) {
+                        const DegreeProduct& stages) {
   if (std::cmp_not_equal(chunk_layers.size(), stages.value())) {
     expect(mistakes, false, {{"chunk_layers", std::ssize(chunk_layers)}},
            text(stages.value()) + (stages.value() == 1 ? " entry" : " entries") +
@@ -198,7 +198,7 @@ void check_stages(Mistakes& mistakes, const Transformer& model, const ParallelPl
          schedule.most_chunks == 1 ? "1 with the pipeline schedule " + std::string(schedule.name)
                                    : "at least " + text(schedule.fewest_chunks) +
                                          " with the pipeline schedule " + std::string(schedule.name));
-  const Product stages = {pp(plan), chunks};
+  const DegreeProduct stages = {pp(plan), chunks};
   if (plan.chunk_layers.empty()) {
     expect(mistakes, divides(stages.value(), model.n_layers), stages,
            "a divisor of the model's " + text(model.n_layers) +
@@ -208,7 +208,7 @@ void check_stages(Mistakes& mistakes, const Transformer& model, const ParallelPl
   }
 }
 
-// If every token chose as many experts of one GPU as it can.
+// The imbalance if every token chose as many experts of one GPU as it can.
 double most_imbalance(const Transformer& model, const ParallelPlan& plan) {
   if (!model.has_experts()) return 1;
   const Experts& experts = model.experts;
@@ -228,7 +228,7 @@ void check_experts(Mistakes& mistakes, const Transformer& model, const ParallelP
     mistakes.push_back({{"expert_dispatch"}, "all_to_all for a model without experts", "deduplicated"});
   if (plan.ep_degree == 1) return;
   if (!model.has_experts()) {
-    mistakes.push_back(Product{ep(plan)}.refusal("1 for a model without experts"));
+    mistakes.push_back(DegreeProduct{ep(plan)}.refusal("1 for a model without experts"));
     return;
   }
   expect(mistakes, divides(plan.ep_degree, model.experts.n_routed), {ep(plan)},
@@ -240,7 +240,7 @@ void check_experts(Mistakes& mistakes, const Transformer& model, const ParallelP
 
 void check_shards(Mistakes& mistakes, const ParallelPlan& plan) {
   if (plan.shard_degree == 0) return;
-  const Product shards = {{"shard_degree", plan.shard_degree}};
+  const DegreeProduct shards = {{"shard_degree", plan.shard_degree}};
   const int state_gpus = plan.state_gpus();
   if (plan.shard_degree < 0 || plan.shard_degree > state_gpus || !divides(plan.shard_degree, state_gpus)) {
     expect(mistakes, false, shards,
@@ -331,7 +331,7 @@ void check_modules(Mistakes& mistakes, const Transformer& model, const ParallelP
 }
 
 void check_states(Mistakes& mistakes, const ParallelPlan& plan) {
-  const Product zero = {{"zero_stage", plan.zero_stage}};
+  const DegreeProduct zero = {{"zero_stage", plan.zero_stage}};
   if (!is_zero_stage(plan.zero_stage)) {
     expect_range(mistakes, "zero_stage", plan.zero_stage, 0, kLastZeroStage);
   } else {

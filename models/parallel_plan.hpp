@@ -91,13 +91,13 @@ struct ParallelPlan {
   LayerModules recomputed_modules = {};  ///< only with Checkpointing::modules
 
   /// Parts of the sequence that the MLP of a layer without experts, and the loss, take one after another
-  /// (ALST, arXiv 2506.13996). If there are several, the MLP's tensors of one part alone are there, made once
-  /// more in the backward pass, and the logits of one part.
+  /// (ALST, arXiv 2506.13996). If there are several, only one part's MLP tensors and logits exist at a time,
+  /// and the backward pass makes the MLP's once more.
   int mlp_tiles = 1;
   int loss_tiles = 1;
 
   RingLayout ring_layout = RingLayout::zigzag;
-  /// With latent attention, Ulysses sends the latents, not the heads.
+  /// Whether Ulysses sends the latents of latent attention instead of the heads.
   bool latent_exchange = false;
   /// Whether the Ulysses degree may be any up to the number of heads. Frameworks spread the heads unevenly or
   /// pad them.
@@ -107,7 +107,7 @@ struct ParallelPlan {
   LoraTargets lora_targets = {};
   FrozenWeights frozen_weights = FrozenWeights::bf16;
   Precision precision = Precision::bf16;
-  /// ZeRO 3 gathers the matrices of layers in fp8, quantised by their shards once a step.
+  /// Whether ZeRO 3 gathers the matrices of layers in fp8, quantised shard by shard once a step.
   bool fp8_gather = false;
 
   /// GPUs that hold one copy of the model.
@@ -127,8 +127,6 @@ struct ParallelPlan {
   /// GPUs that hold the same weights.
   int state_gpus() const { return n_gpus / (tp_degree * pp_degree); }
 
-  /// Whether every pass quantises the weights that it uses, instead of once a step.
-  bool casts_weights_in_passes() const { return is_fp8(precision) && zero_stage == 3 && !fp8_gather; }
   /// Whether checkpointed layers run the attention kernel once more.
   bool recomputes_attention() const {
     return checkpointing == Checkpointing::modules ? recomputed_modules.has(LayerModule::core_attn)

@@ -13,8 +13,8 @@ std::vector<PlanTrait> plan_traits(const Transformer& model, const ParallelPlan&
   add(plan.sequence.ulysses > 1, PlanTrait::ulysses);
   add(plan.sequence.ring > 1, PlanTrait::ring);
   add(plan.pp_degree > 1, PlanTrait::pipeline);
-  add(plan.zero_stage == 2, PlanTrait::zero_2);
-  add(plan.zero_stage == 3, PlanTrait::zero_3);
+  add(shards_gradients(plan) && !shards_weights(plan), PlanTrait::zero_2);
+  add(shards_weights(plan), PlanTrait::zero_3);
   add(shard_replicas(plan) > 1, PlanTrait::hybrid_sharding);
   const auto checkpoints = [&](Checkpointing kind) {
     return plan.gc_layers > 0 && plan.checkpointing == kind;

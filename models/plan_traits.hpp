@@ -35,8 +35,7 @@ struct PlanTraitKind {
   PlanTrait trait;
   std::string_view name;  ///< in the files of profiles
   std::string_view text;  ///< "steps with ..."
-  /// Relative error, one standard deviation, of steps that have it, with a profile none of whose steps had
-  /// it.
+  /// Relative error (one standard deviation) of steps with the trait, by a profile of steps without it.
   double error;
 };
 

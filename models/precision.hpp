@@ -7,15 +7,15 @@
 namespace packsim {
 
 /// The number format of the matrix products of layers, forward and backward. The router, adapters, attention,
-/// the embedding and the head stay in bf16, as do activations between products; weights and moments of AdamW
-/// are in fp32 as without.
+/// the embedding and the head stay in bf16, as do activations between products; AdamW's weights and moments
+/// are in fp32, as they are with bf16 products.
 enum class Precision : std::uint8_t { bf16, fp8_delayed, fp8_current, fp8_block };
 
 struct PrecisionKind {
-  Precision precision;
+  Precision value;
   std::string_view name;
   std::string_view summary;
-  std::string_view dtype;  ///< of the cases of its matrix products
+  std::string_view dtype;  ///< in the kernel cases of its matrix products
   /// Bytes that a kernel moves to quantise a value: it reads bf16 and writes fp8 twice, as it is and
   /// transposed, as the products of the backward pass need it. A scale of the tensor itself takes one more
   /// read.

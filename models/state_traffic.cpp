@@ -14,6 +14,10 @@ bool shards_weights(const ParallelPlan& plan) {
   return plan.zero_stage >= 3;
 }
 
+bool casts_weights_in_passes(const ParallelPlan& plan) {
+  return is_fp8(plan.precision) && shards_weights(plan) && !plan.fp8_gather;
+}
+
 int shard_gpus(const ParallelPlan& plan) {
   return plan.shard_degree > 0 ? plan.shard_degree : plan.state_gpus();
 }

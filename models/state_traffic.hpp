@@ -76,6 +76,9 @@ bool gathers_in_forward(const ParallelPlan& plan);
 /// Whether the changed weights are gathered after the optimizer, before the step ends.
 bool gathers_after_optimizer(const ParallelPlan& plan);
 
+/// Whether every pass quantises the weights that it uses, instead of once a step.
+bool casts_weights_in_passes(const ParallelPlan& plan);
+
 // ---- how often, for n_steps steps with n_micro_batches micro-batches in all
 
 template <typename Count>

@@ -23,16 +23,19 @@ struct Experts {
   int n_routed = 0;
   int per_token = 0;         ///< number of routed experts that a token goes through
   int ffn_size = 0;          ///< of one routed expert
-  int shared_ffn_size = 0;   ///< of all experts together that every token goes through; 0: none
+  int shared_ffn_size = 0;   ///< of all shared experts together, which every token goes through; 0: none
   bool shared_gate = false;  ///< a gate with one output weighs the shared experts (Qwen2-MoE)
   /// Number of layers at the start with a dense MLP of size Transformer::ffn_size instead.
   int n_dense_layers = 0;
-  /// Of so many groups of neighbouring experts, all alike, a token's experts lie in at most groups_per_token
+  /// A token's experts lie in at most groups_per_token of n_groups equal groups of neighbouring experts
   /// (node-limited routing); 1 and 1: anywhere.
   int n_groups = 1;
   int groups_per_token = 1;
   bool operator==(const Experts&) const = default;
 };
+
+/// The most layers of a model.
+inline constexpr int kMostLayers = 4096;
 
 /// Layers differ in what follows attention: one MLP for all tokens, or a mixture of experts.
 enum class LayerKind { dense, expert };
@@ -46,7 +49,7 @@ struct Transformer {
   int hidden_size = 0;
   int n_heads = 0;
   int n_kv_heads = 0;  ///< equal to n_heads with latent attention
-  /// Of queries and keys; with latent attention the sum of both parts.
+  /// Size of a query or key head; with latent attention the sum of its two parts.
   int head_dim = 0;
   int ffn_size = 0;  ///< of dense layers
   int vocab_size = 0;

@@ -45,8 +45,8 @@ struct BatchSetting {
   bool one_group_in_round = false;
   RoundShape rounds = {};
   double step_s = 0;                   ///< time that an iteration takes in addition to its packs
-  /// What a GPU sends beside the forward pass of its first pack and the backward pass of its last. An
-  /// iteration takes so much longer as these are shorter than that.
+  /// Time of what a GPU sends beside the forward pass of its first pack and the backward pass of its last. If
+  /// these are shorter, the iteration takes the difference longer.
   double hidden_s = 0;
   AssignmentSolver* solver = nullptr;  ///< solves the integer programs of strategy flexsp
 };

@@ -92,7 +92,7 @@ void check_packing(const Packing& packing, const PackRequest& request) {
       }
     }
   }
-  if (packing.strategy->plan_batches != nullptr) check_placed(packing, *request.setting);
+  if (packing.strategy->forms_iterations()) check_placed(packing, *request.setting);
   if (n_packed == lengths.size()) return;
   for (std::size_t item = 0; item < lengths.size(); ++item) {
     const bool may_skip = (lengths[item] == 0 && request.empty != Empty::keep) ||

@@ -12,7 +12,7 @@
 namespace packsim {
 namespace {
 
-// Of a strategy that forms iterations.
+// Checks the setting of a strategy that forms iterations.
 void check_setting(const Strategy& strategy, const PackRequest& request) {
   const std::string name(strategy.name);
   if (request.setting == nullptr)
@@ -81,13 +81,12 @@ void check_extra_sizes(const Strategy& strategy, const PackRequest& request) {
 void check_policies(const Strategy& strategy, const PackRequest& request) {
   const auto& capacities = request.capacities_tokens;
   if (capacities.empty()) refuse("capacities_tokens: expected at least one pack length, got none");
-  const bool takes_one =
-      strategy.pack != nullptr || (strategy.plan_batches != nullptr && !strategy.mixes_groups);
+  const bool takes_one = strategy.pack != nullptr || (strategy.forms_iterations() && !strategy.mixes_groups);
   if (takes_one && capacities.size() > 1) {
     refuse("capacities_tokens: expected one pack length for " + std::string(strategy.name) + ", got " +
            std::to_string(capacities.size()));
   }
-  const std::int64_t more = strategy.plan_batches != nullptr ? 0 : 1;
+  const std::int64_t more = strategy.forms_iterations() ? 0 : 1;
   for (std::size_t i = 0; i < capacities.size(); ++i) {
     const std::int64_t least = i == 0 ? 1 : capacities[i - 1] + more;
     if (capacities[i] < least || capacities[i] > kLongestCapacityTokens) {
@@ -101,7 +100,7 @@ void check_policies(const Strategy& strategy, const PackRequest& request) {
   if (request.window_samples < 0) {
     refuse("window_samples: expected >= 0, got " + std::to_string(request.window_samples));
   }
-  if (strategy.plan_batches != nullptr) check_setting(strategy, request);
+  if (strategy.forms_iterations()) check_setting(strategy, request);
   if (strategy.cuts_samples && request.over_long == OverLong::own_pack) {
     refuse("over_long: expected error, drop, truncate or split for " + std::string(strategy.name) +
            ", which cuts samples anyway, got \"own_pack\"");
@@ -164,8 +163,8 @@ struct CutItems {
   std::int64_t split_samples = 0;
 };
 
-// Over-long samples cut short or into pieces. For strategies that cut wherever a pack ends, every sample of a
-// window is cut at multiples of the capacity in the row that all of them form.
+// Over-long samples are cut short or into pieces here. For strategies that cut wherever a pack ends, every
+// sample of a window is cut at multiples of the capacity in the row that all of them form.
 CutItems cut(const Strategy& strategy, const PackRequest& request) {
   const auto lengths = request.lengths_tokens;
   const std::int64_t capacity = request.capacities_tokens.back();
@@ -318,7 +317,7 @@ Packing pack(std::string_view strategy_name, const PackRequest& request) {
     }
   }
 
-  if (strategy.plan_batches != nullptr) {
+  if (strategy.forms_iterations()) {
     BatchPlan plan = strategy.plan_batches(
         {.items = make_problem(request, packing.lengths_tokens), .setting = *request.setting});
     packing.groups = std::move(plan.groups);

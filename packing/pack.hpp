@@ -8,7 +8,7 @@
 #include "packing/batch_problem.hpp"
 #include "packing/options/limits.hpp"
 #include "packing/pack_set.hpp"
-#include "packing/policies.hpp"
+#include "packing/policies/policies.hpp"
 #include "packing/strategy.hpp"
 
 namespace packsim {

@@ -85,7 +85,7 @@ void check_groups(const Strategy& strategy, const PackRequest& request) {
     refuse("group_of: expected one for each of " + std::to_string(request.lengths_tokens.size()) +
            " samples, got " + std::to_string(request.group_of.size()));
   }
-  if (strategy.plan_batches != nullptr || strategy.cuts_samples || strategy.layout != Layout::packed) {
+  if (strategy.forms_iterations() || strategy.cuts_samples || strategy.layout != Layout::packed) {
     refuse("group_of: expected none for " + std::string(strategy.name) +
            ", which does not pack whole samples into one row");
   }

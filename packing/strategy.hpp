@@ -8,7 +8,7 @@
 #include "packing/options/option.hpp"
 #include "packing/options/option_values.hpp"
 #include "packing/pack_set.hpp"
-#include "packing/policies.hpp"
+#include "packing/policies/policies.hpp"
 
 namespace packsim {
 
@@ -68,12 +68,17 @@ struct Strategy {
   PackOrder default_order = PackOrder::shuffled;
   /// The value of window_samples, unless the scenario says otherwise; 0: the whole data set.
   std::int64_t default_window_samples = 0;
-  /// For plan_batches: true if it takes any number of groups, false if it takes exactly one.
+  /// Says, for plan_batches, whether the strategy takes any number of groups instead of exactly one.
   bool mixes_groups = false;
-  /// For plan_batches: true if the groups are not in the scenario, but chosen among those that fit in memory.
+  /// Says, for plan_batches, whether groups are chosen among those that fit in memory instead of given by the
+  /// scenario.
   bool chooses_groups = false;
   /// True if the strategy needs the cost of packs on the cluster (BatchGroup::cost).
   bool needs_prices = false;
+
+  bool forms_iterations() const { return plan_batches != nullptr; }
+  /// Whether the scenario gives several groups.
+  bool takes_groups() const { return pack_groups != nullptr || (mixes_groups && !chooses_groups); }
 };
 
 /// Whether hbp can use the strategy to pack a group: it packs whole samples into one row, and has no window

@@ -18,7 +18,7 @@ constexpr std::int64_t kMostWindowSamples = (std::int64_t{1} << 32) - 1;
 
 // Why a strategy cannot pack window after window.
 std::string_view what_is_in_the_way(const Strategy& strategy) {
-  if (strategy.plan_batches != nullptr) return "which forms whole iterations";
+  if (strategy.forms_iterations()) return "which forms whole iterations";
   if (strategy.pack_groups != nullptr) return "which takes several capacities";
   if (strategy.layout == Layout::rows) return "whose samples are rows of their own";
   if (strategy.cuts_samples) return "which cuts samples";
@@ -228,7 +228,7 @@ void StreamPacker::pack_window(bool is_last, StreamPacks& packs) {
     }
     packs.offsets.push_back(packs.samples.size());
   }
-  // In stream order, so that ties of the next window go to the oldest.
+  // Stream order gives ties of the next window to the oldest.
   std::ranges::sort(carried);
   std::vector<HeldSample> next;
   for (const ItemIndex item : carried) {

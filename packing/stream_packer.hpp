@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "packing/policies.hpp"
+#include "packing/policies/policies.hpp"
 #include "packing/strategy.hpp"
 
 namespace packsim {

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "packing/pack.hpp"
-#include "packing/policies.hpp"
+#include "packing/policies/policies.hpp"
 #include "packing/schedule/schedule.hpp"
 
 namespace packsim {
@@ -35,7 +35,7 @@ struct PlanFacts {
   PackOrder order = PackOrder::shuffled;
   LastIteration last_iteration = LastIteration::repeat;
   PackCounts counts;
-  /// Of the schedule, over all epochs.
+  /// The schedule drops these, over all epochs.
   std::int64_t dropped_packs = 0;
   std::int64_t dropped_pack_tokens = 0;
   std::int64_t repeated_packs = 0;

@@ -52,7 +52,7 @@ struct PlanGroup {
   std::uint32_t sp_degree = 1;  ///< of Ulysses
   std::uint32_t cp_degree = 1;  ///< of ring attention
   std::uint32_t gc_layers = 0;  ///< layers that are recomputed
-  /// Of a rank in one iteration, where packs were dealt out evenly.
+  /// Counts the micro-batches of a rank in one iteration, where packs were dealt out evenly.
   std::uint32_t micro_batches_per_rank = 1;
   std::uint32_t reserved = 0;
 

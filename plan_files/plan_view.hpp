@@ -40,7 +40,7 @@ class PlanView {
   const PlanTables* operator->() const { return &tables_; }
   const PlanTables& operator*() const { return tables_; }
   std::span<const std::byte> bytes() const { return bytes_; }
-  /// Of all bytes behind the header: what tells plans apart.
+  /// The hash of all bytes behind the header tells plans apart.
   std::uint64_t content_hash() const { return content_hash_; }
   /// The file, for errors.
   const std::string& name() const { return name_; }

@@ -1,7 +1,6 @@
 #include "plan_files/restore_plan.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace packsim {
 namespace {
@@ -78,7 +77,7 @@ RestoredPlan restore_plan(const PlanView& plan) {
   RestoredPlan restored{.packing = restore_packing(*plan, *find_strategy(plan->facts.strategy)),
                         .schedule = restore_schedule(*plan),
                         .sequence = {}};
-  if (restored.packing.strategy->plan_batches != nullptr)
+  if (restored.packing.strategy->forms_iterations())
     restored.packing.planned = planned_iterations(restored.schedule);
   for (const PlanGroup& group : plan->groups) restored.sequence.push_back(group.sequence());
   return restored;

@@ -3,7 +3,6 @@
 #include <xxhash.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 
 #include "plan_files/hex.hpp"
@@ -72,7 +71,7 @@ SectionReader::SectionReader(std::span<const std::byte> bytes, const std::string
     refuse_file(name_, "header: content_hash", hex(header_.content_hash),
                 hex(content_hash) + ": the file is damaged");
   }
-  // From here on the file is as somebody wrote it, who may have been wrong.
+  // The file counts as written from here on; whoever wrote it may have been wrong.
   read_table();
   check_names();
   check_places();

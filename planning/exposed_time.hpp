@@ -14,9 +14,9 @@ struct PlannerService {
 
 /// Seconds that the GPUs wait for the plan of each iteration; the first waits for all of its own.
 ///
-/// solve_s: to plan each batch. model_s: [as many] of its training. FlexSP's released code is one process
-/// that looks one batch ahead, where the wait is solve - model or nothing, after the first batch. Throws
-/// std::invalid_argument for spans of different lengths, negative times, and fewer than one process.
+/// solve_s: the time to plan each batch. model_s: the time to train each. FlexSP's released code is one
+/// process that looks one batch ahead, where the wait is solve - model or nothing, after the first batch.
+/// Throws std::invalid_argument for spans of different lengths, negative times, and fewer than one process.
 std::vector<double> exposed_time_s(std::span<const double> solve_s, std::span<const double> model_s,
                                    const PlannerService& service);
 

@@ -6,9 +6,9 @@
 namespace packsim {
 
 /// Seconds of the iterations that a strategy has formed, by the prices of the setting's groups: every pack
-/// starts when its GPUs are free or, where rounds_in_step, when all packs of earlier rounds have ended. What
-/// a step takes beside its packs is not in it, but for the filling of a pipeline. packing: of a strategy with
-/// plan_batches, in the setting.
+/// starts when its GPUs are free or, where rounds_in_step, when all packs of earlier rounds have ended. It
+/// leaves out what a step takes beside its packs, except the filling of a pipeline. packing: made by a
+/// strategy with plan_batches, in the setting.
 double planned_time_s(const Packing& packing, const BatchSetting& setting);
 
 }  // namespace packsim

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "experiment/results/planned_group.hpp"
+#include "experiment/results/strategy_result.hpp"
 #include "recommend/question.hpp"
 
 namespace packsim {
@@ -51,8 +53,8 @@ struct Candidate {
   std::string strategy = {};
   Standing standing = Standing::refused;
   std::string reason = {};  ///< why it does not meet the question; empty if it does
-  int zero_stage = 0;
-  std::string groups = {};  ///< "capacity_tokens:sp_degree:gc_layers;..."
+  ParallelPlan plan = {};
+  std::vector<PlannedGroup> groups = {};  ///< empty where no plan is known
   std::optional<CandidateTimes> times = {};
 
   /// Whether it fits, and trains the job that was asked for.
@@ -64,5 +66,9 @@ void judge(const Limits& limits, Candidate& candidate);
 
 /// Whether the goal prefers one candidate to another. Both have times.
 bool is_better(Goal goal, const Candidate& one, const Candidate& other);
+
+/// What a run with times takes. With failures, expected times; both ends are then those of a run that is as
+/// far off in its failures as in its prices.
+CandidateTimes times_of(const StrategyResult& run, const std::optional<double>& gpu_hour_price);
 
 }  // namespace packsim

@@ -15,8 +15,8 @@ namespace packsim {
 namespace {
 
 constexpr double kSecondsPerHour = 3600;
-// Of the three parts of a step's flop (forward, gradients of inputs, gradients of weights), those that remain
-// if no weight of the model is trained.
+// A step's flop has three parts (forward, gradients of inputs, gradients of weights). Two of them remain if
+// no weight of the model is trained.
 constexpr double kLoraFraction = 2.0 / 3.0;
 
 // No strategy cuts or drops samples up to this length.
@@ -30,7 +30,7 @@ std::int64_t whole_tokens(const Scenario& scenario) {
   return least;
 }
 
-// Of the samples that every strategy trains whole, in ascending order.
+// Counts the lengths of samples that every strategy trains whole, in ascending order.
 std::vector<LengthCount> whole_lengths(const Scenario& scenario, const DataSet& data) {
   const std::int64_t longest = whole_tokens(scenario);
   std::map<std::int32_t, std::int64_t> counts;

@@ -15,10 +15,9 @@
 #include "experiment/estimate_work.hpp"
 #include "experiment/for_each_index.hpp"
 #include "experiment/shared_work.hpp"
-#include "recommend/candidate_times.hpp"
+#include "recommend/candidate.hpp"
 #include "recommend/least_work.hpp"
 #include "reports/tables/comparable_runs.hpp"
-#include "reports/tables/shown_groups.hpp"
 #include "reports/text/numbers.hpp"
 #include "scenarios/loader/json/problems.hpp"
 
@@ -52,10 +51,8 @@ struct ClusterJob {
 Candidate candidate_of(const Question& question, const ClusterJob& job, const StrategyResult& run) {
   Candidate candidate = job.without_run(Standing::failed, "");
   candidate.strategy = run.name;
-  if (!run.groups.empty()) {
-    candidate.zero_stage = run.groups.front().zero_stage;
-    candidate.groups = group_summary(run);
-  }
+  candidate.plan = run.plan;
+  candidate.groups = run.groups;
   if (run.failure) {
     candidate.reason = *run.failure;
   } else if (!run.feasible) {
@@ -188,8 +185,8 @@ std::vector<std::size_t> ranking_of(const Recommendation& recommendation) {
   return ranking;
 }
 
-// Of the first number of nodes on which the scenario is not refused; throws the first refusal if there is
-// none.
+// Loads the scenario with the first number of nodes on which it is not refused; throws the first refusal if
+// there is none.
 Scenario loaded(const Load& load, const Question& question, const ClusterOffer& offer) {
   std::exception_ptr first;
   for (const int nodes : question.node_counts) {

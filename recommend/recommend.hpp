@@ -16,7 +16,7 @@ namespace packsim {
 /// The answer to a question: every candidate, and which are the best.
 struct Recommendation {
   Question question;
-  /// By offer, number of nodes, and strategy in the order of the scenario.
+  /// Candidates are ordered by offer, number of nodes, and strategy in the order of the scenario.
   std::vector<Candidate> candidates;
   /// Indices of those that meet the question, the best of each cluster, best first. Empty: none does.
   std::vector<std::size_t> ranking;

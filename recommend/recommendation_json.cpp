@@ -1,16 +1,13 @@
 #include <nlohmann/json.hpp>
 
 #include "recommend/recommendation_text.hpp"
+#include "reports/formats/plan_search_json.hpp"
+#include "reports/tables/shown_groups.hpp"
 
 namespace packsim {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-template <typename T>
-Json optional_json(const std::optional<T>& value) {
-  return value ? Json(*value) : Json();
-}
 
 Json times_json(const std::optional<CandidateTimes>& times) {
   if (!times) return {};
@@ -38,6 +35,7 @@ Json question_json(const Question& question) {
 }
 
 Json candidate_json(const Question& question, const Candidate& candidate) {
+  const bool has_plan = !candidate.groups.empty();
   return {{"cluster_type", question.offers[candidate.offer].type},
           {"nodes", candidate.nodes},
           {"n_gpus", candidate.n_gpus},
@@ -45,8 +43,9 @@ Json candidate_json(const Question& question, const Candidate& candidate) {
           {"strategy", candidate.strategy.empty() ? Json() : Json(candidate.strategy)},
           {"standing", standing_name(candidate.standing)},
           {"reason", candidate.reason.empty() ? Json() : Json(candidate.reason)},
-          {"zero_stage", candidate.groups.empty() ? Json() : Json(candidate.zero_stage)},
-          {"groups", candidate.groups.empty() ? Json() : Json(candidate.groups)},
+          {"zero_stage", has_plan ? Json(candidate.groups.front().zero_stage) : Json()},
+          {"groups", has_plan ? Json(groups_text(candidate.plan, candidate.groups)) : Json()},
+          {"plan", has_plan ? run_plan_json(candidate.plan, candidate.groups) : Json()},
           {"times", times_json(candidate.times)}};
 }
 
@@ -59,7 +58,8 @@ Json case_json(const ChangedCase& changed) {
 
 }  // namespace
 
-std::string recommendation_json(const Recommendation& found, const std::vector<Sensitivity>& sensitivities) {
+std::string recommendation_json(const Recommendation& found, const std::vector<Sensitivity>& sensitivities,
+                                const std::string& version) {
   Json candidates = Json::array();
   for (const Candidate& candidate : found.candidates)
     candidates.push_back(candidate_json(found.question, candidate));
@@ -70,6 +70,7 @@ std::string recommendation_json(const Recommendation& found, const std::vector<S
                        {"more", case_json(sensitivity.more)}});
   const RunManifest& manifest = found.report.manifest;
   const Json json = {{"format", 1},
+                     {"version", version},
                      {"question", question_json(found.question)},
                      {"best", found.ranking.empty() ? Json() : Json(found.ranking.front())},
                      {"ranking", found.ranking},

@@ -3,61 +3,19 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <memory>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
 #include <utility>
 
 #include "recommend/candidate.hpp"
 #include "reports/text/numbers.hpp"
-#include "scenarios/loader/json/json_document.hpp"
-#include "scenarios/loader/json/json_text.hpp"
+#include "scenarios/loader/json/json_reader.hpp"
+#include "scenarios/loader/json/suggest.hpp"
 
 namespace packsim {
 namespace {
 
-// A member of a JSON file, with its place for messages.
-class SavedJson {
- public:
-  SavedJson(const Json& value, std::string place, bool is_root = false)
-      : value_(&value), place_(std::move(place)), is_root_(is_root) {}
-
-  [[noreturn]] void refuse(const std::string& expected) const {
-    throw std::invalid_argument(
-        fmt::format("{}: expected {}, got {}", place_, expected, value_->type_name()));
-  }
-  bool is_null() const { return value_->is_null(); }
-  SavedJson at(const std::string& key) const {
-    if (!value_->is_object()) refuse("an object");
-    const auto found = value_->find(key);
-    if (found == value_->end())
-      throw std::invalid_argument(fmt::format("{}: expected the key {}, got none", place_, quote(key)));
-    return {*found, place_ + (is_root_ ? ": /" : "/") + key};
-  }
-  std::vector<SavedJson> elements() const {
-    if (!value_->is_array()) refuse("an array");
-    std::vector<SavedJson> all;
-    for (const Json& element : *value_) all.emplace_back(element, fmt::format("{}/{}", place_, all.size()));
-    return all;
-  }
-  double number() const {
-    if (!value_->is_number()) refuse("a number");
-    return value_->get<double>();
-  }
-  std::optional<double> optional_number() const { return is_null() ? std::nullopt : std::optional(number()); }
-  // Empty where the value is null.
-  std::string text() const {
-    if (is_null()) return "";
-    if (!value_->is_string()) refuse("a string");
-    return value_->get<std::string>();
-  }
-
- private:
-  const Json* value_;
-  std::string place_;
-  bool is_root_;  // whose place is the file
-};
-
-PointStanding point_standing(const SavedJson& standing) {
+PointStanding point_standing(JsonReader& candidate) {
   static constexpr std::array<std::pair<Standing, PointStanding>, kNStandings> kStandings = {{
       {Standing::meets, PointStanding::compared},
       {Standing::misses, PointStanding::compared},
@@ -68,119 +26,125 @@ PointStanding point_standing(const SavedJson& standing) {
       {Standing::ruled_out, PointStanding::not_simulated},
       {Standing::not_simulated, PointStanding::not_simulated},
   }};
-  for (const auto& [known, shown] : kStandings)
-    if (standing.text() == standing_name(known)) return shown;
-  standing.refuse("a standing of docs/planning.md");
+  std::vector<std::string> names;
+  for (const auto& [known, shown] : kStandings) names.emplace_back(standing_name(known));
+  return kStandings[candidate.one_of("standing", names)].second;
 }
 
-std::optional<PlanningAmount> amount_of(const SavedJson& times, const std::string& key) {
-  const std::optional<double> value = times.at(key).optional_number();
+std::optional<PlanningAmount> amount_of(JsonReader& times, const std::string& key) {
+  const std::optional<double> value = times.nullable_number(key);
+  const std::optional<double> low = times.nullable_number(key + "_low");
+  const std::optional<double> high = times.nullable_number(key + "_high");
   if (!value) return std::nullopt;
-  return PlanningAmount{*value, times.at(key + "_low").optional_number(),
-                        times.at(key + "_high").optional_number()};
+  return PlanningAmount{*value, low, high};
 }
 
-PlanningPoint point_of(const SavedJson& candidate, std::int64_t number) {
+// The times of a candidate or of a changed case, which may be null.
+struct SavedTimes {
+  std::optional<PlanningAmount> hours;
+  std::optional<PlanningAmount> gpu_days;
+  std::optional<PlanningAmount> money;
+
+  // What changes follow: the money, or without prices the GPU-days.
+  std::optional<double> cost() const {
+    const std::optional<PlanningAmount>& amount = money ? money : gpu_days;
+    return amount ? std::optional(amount->value) : std::nullopt;
+  }
+};
+
+std::optional<SavedTimes> times_in(JsonReader& parent) {
+  if (parent.is_null("times")) return std::nullopt;
+  JsonReader times = parent.object("times");
+  times.allow_any_keys();
+  return SavedTimes{amount_of(times, "wall_hours"), amount_of(times, "gpu_days"), amount_of(times, "money")};
+}
+
+PlanningPoint point_of(JsonReader& candidate, std::int64_t number, const std::optional<SavedTimes>& times) {
   PlanningPoint point{.number = number,
-                      .strategy = candidate.at("strategy").text(),
-                      .standing = point_standing(candidate.at("standing")),
-                      .reason = candidate.at("reason").text(),
-                      .n_gpus = candidate.at("n_gpus").optional_number()};
-  const SavedJson times = candidate.at("times");
-  if (times.is_null()) return point;
-  point.hours = amount_of(times, "wall_hours");
-  point.gpu_days = amount_of(times, "gpu_days");
-  point.money = amount_of(times, "money");
-  if (!point.hours || !point.gpu_days) {  // an infinite time is null in JSON
+                      .strategy = candidate.nullable_string("strategy").value_or(""),
+                      .standing = point_standing(candidate),
+                      .reason = candidate.nullable_string("reason").value_or(""),
+                      .n_gpus = candidate.nullable_number("n_gpus")};
+  if (!times) return point;
+  if (times->hours && times->gpu_days) {
+    point.hours = times->hours;
+    point.gpu_days = times->gpu_days;
+    point.money = times->money;
+  } else {  // an infinite time is null in JSON
     point.standing = PointStanding::failed;
     point.reason = kNeverFinishes;
-    point.hours = point.gpu_days = point.money = std::nullopt;
   }
   return point;
 }
 
-Value number_or_none(const SavedJson& value) {
-  const std::optional<double> number = value.optional_number();
-  return number ? Value(*number) : Value();
+Value value_or_none(const auto& value) {
+  return value ? Value(*value) : Value();
 }
 
-void add_columns(const std::vector<SavedJson>& candidates, PlanningData& data) {
+struct PointColumns {
   PlanningColumn type{.key = "cluster.type", .title = "type", .unit = "", .values = {}};
   PlanningColumn nodes{.key = "cluster.nodes", .title = "nodes", .unit = "", .values = {}};
   PlanningColumn zero{.key = "@zero_stage", .title = "ZeRO stage", .unit = "", .values = {}};
-  PlanningColumn groups{.key = "@groups", .title = "groups (tokens:SP:GC)", .unit = "", .values = {}};
+  PlanningColumn groups{.key = "@groups", .title = "groups", .unit = "", .values = {}};
   PlanningColumn standing{.key = "@limits", .title = "limits of the question", .unit = "", .values = {}};
   PlanningColumn least{
       .key = "@least_gpu_hours", .title = "GPU-hours of any schedule, at least", .unit = "h", .values = {}};
-  for (const SavedJson& candidate : candidates) {
-    type.values.emplace_back(candidate.at("cluster_type").text());
-    nodes.values.emplace_back(candidate.at("nodes").number());
-    zero.values.push_back(number_or_none(candidate.at("zero_stage")));
-    const std::string plan = candidate.at("groups").text();
-    groups.values.push_back(plan.empty() ? Value() : Value(plan));
-    const std::string meets = candidate.at("standing").text();
+
+  void add(JsonReader& candidate) {
+    type.values.emplace_back(candidate.string("cluster_type"));
+    nodes.values.emplace_back(candidate.number("nodes", 0));
+    zero.values.push_back(value_or_none(candidate.nullable_number("zero_stage")));
+    groups.values.push_back(value_or_none(candidate.nullable_string("groups")));
+    const std::string meets = candidate.string("standing");
     const bool is_judged =
         meets == standing_name(Standing::meets) || meets == standing_name(Standing::misses);
     standing.values.push_back(is_judged ? Value(meets) : Value());
-    least.values.push_back(number_or_none(candidate.at("least_gpu_hours")));
+    least.values.push_back(value_or_none(candidate.nullable_number("least_gpu_hours")));
   }
-  data.settings = {std::move(type), std::move(nodes)};
-  data.further = {std::move(standing), std::move(zero), std::move(groups), std::move(least)};
+};
+
+std::string limits_text(JsonReader& question) {
+  std::vector<std::string> limits;
+  for (const auto& [key, unit] : {std::pair("deadline_hours", " h"), std::pair("budget", " of money"),
+                                  std::pair("most_gpus", " GPUs")}) {
+    if (const std::optional<double> limit = question.nullable_number(key))
+      limits.push_back(formats_detail::quantity(*limit) + unit);
+  }
+  return join(limits);
 }
 
-std::string limits_text(const SavedJson& question) {
-  std::string text;
-  const auto add = [&](const char* key, const char* unit) {
-    const std::optional<double> limit = question.at(key).optional_number();
-    if (limit)
-      text += fmt::format("{}{}{}", text.empty() ? "" : ", ", formats_detail::quantity(*limit), unit);
-  };
-  add("deadline_hours", " h");
-  add("budget", " of money");
-  add("most_gpus", " GPUs");
-  return text;
-}
-
-std::string question_text(const SavedJson& root, const PlanningData& data) {
-  const SavedJson question = root.at("question");
+// best: the index of the answer; none if there is none.
+std::string question_text(JsonReader question, std::optional<std::size_t> best, const PlanningData& data) {
+  question.allow_any_keys();
   std::string text = fmt::format("The recommendation asked for the {} within {}, each with 90% confidence: ",
-                                 question.at("goal").text(), limits_text(question));
-  const std::optional<double> best = root.at("best").optional_number();
+                                 question.string("goal"), limits_text(question));
   if (!best) return text + "no cluster keeps to that.";
-  if (*best < 0 || *best >= static_cast<double>(data.points.size()))
-    root.at("best").refuse(fmt::format("a candidate in 0..{}", data.points.size() - 1));
-  const auto index = static_cast<std::size_t>(*best);
-  const PlanningPoint& point = data.points[index];
-  const double nodes = std::get<double>(data.settings[1].values[index]);
+  const PlanningPoint& point = data.points[*best];
+  const double nodes = std::get<double>(data.settings[1].values[*best]);
   return text + fmt::format("{} on {:.0f} node{} of {} ({:.0f} GPUs).", point.strategy, nodes,
-                            nodes == 1 ? "" : "s", std::get<std::string>(data.settings[0].values[index]),
+                            nodes == 1 ? "" : "s", std::get<std::string>(data.settings[0].values[*best]),
                             point.n_gpus.value_or(0));
 }
 
-// What changes follow: the money, or without prices the GPU-days.
-std::optional<double> cost_in(const SavedJson& times) {
-  if (times.is_null()) return std::nullopt;
-  const std::optional<double> money = times.at("money").optional_number();
-  return money ? money : times.at("gpu_days").optional_number();
-}
-
-PlanningChange::Case case_of(const SavedJson& changed, double now) {
-  const std::optional<double> cost = cost_in(changed.at("times"));
-  return {.what = changed.at("what").text(),
+PlanningChange::Case case_of(JsonReader changed, double now) {
+  changed.allow_any_keys();
+  const std::optional<SavedTimes> times = times_in(changed);
+  const std::optional<double> cost = times ? times->cost() : std::nullopt;
+  return {.what = changed.string("what"),
           .ratio = cost ? std::optional(*cost / now) : std::nullopt,
-          .reason = changed.at("reason").text()};
+          .reason = changed.nullable_string("reason").value_or("")};
 }
 
-std::vector<PlanningChange> changes_of(const SavedJson& root, const std::vector<SavedJson>& candidates) {
-  const std::optional<double> best = root.at("best").optional_number();
-  if (!best) return {};
-  const std::optional<double> now = cost_in(candidates[static_cast<std::size_t>(*best)].at("times"));
-  if (!now || *now <= 0) return {};
+// now: the cost of the answer.
+std::vector<PlanningChange> changes_of(JsonReader& root, std::optional<double> now) {
   std::vector<PlanningChange> changes;
-  for (const SavedJson& change : root.at("sensitivity").elements())
-    changes.push_back({.what = change.at("what").text(),
-                       .less = case_of(change.at("less"), *now),
-                       .more = case_of(change.at("more"), *now)});
+  const Json* const all = root.value("sensitivity");
+  if (!now || *now <= 0 || (all != nullptr && *all == Json::array())) return changes;
+  for (JsonReader& change : root.objects("sensitivity")) {
+    changes.push_back({.what = change.string("what"),
+                       .less = case_of(change.object("less"), *now),
+                       .more = case_of(change.object("more"), *now)});
+  }
   return changes;
 }
 
@@ -188,12 +152,13 @@ std::vector<PlanningChange> changes_of(const SavedJson& root, const std::vector<
 
 PlanningData recommendation_points(const std::string& path, std::string_view text) {
   Problems problems;
-  const std::optional<Json> json = parse_json(path, text, problems);
-  problems.throw_if_any();
-  const SavedJson root(*json, path, true);
-  if (root.at("format").number() != 1) root.at("format").refuse("1");
-  const std::vector<SavedJson> candidates = root.at("candidates").elements();
-  if (candidates.empty()) root.at("candidates").refuse("one or more candidates");
+  JsonDocument document{.file = path, .hash = {}, .root = nullptr};
+  if (std::optional<Json> json = parse_json(path, text, problems))
+    document.root = std::make_shared<const Json>(std::move(*json));
+  JsonReader root(document, problems);
+  root.allow_any_keys();
+  root.integer("format", 1, 1);
+  std::vector<JsonReader> candidates = root.objects("candidates");
   PlanningData data{.title = "Recommendation",
                     .source = fmt::format("{} candidates of a recommendation.", candidates.size()),
                     .points = {},
@@ -201,11 +166,24 @@ PlanningData recommendation_points(const std::string& path, std::string_view tex
                     .further = {},
                     .question = {},
                     .changes = {}};
-  for (const SavedJson& candidate : candidates)
-    data.points.push_back(point_of(candidate, static_cast<std::int64_t>(data.points.size())));
-  add_columns(candidates, data);
-  data.question = question_text(root, data);
-  data.changes = changes_of(root, candidates);
+  std::optional<std::size_t> best;
+  if (!root.is_null("best") && !candidates.empty()) best = root.integer("best", 0, candidates.size() - 1);
+  std::optional<double> now;
+  PointColumns columns;
+  for (JsonReader& candidate : candidates) {
+    candidate.allow_any_keys();
+    const std::optional<SavedTimes> times = times_in(candidate);
+    if (best == data.points.size() && times) now = times->cost();
+    data.points.push_back(point_of(candidate, std::ssize(data.points), times));
+    columns.add(candidate);
+  }
+  data.settings = {std::move(columns.type), std::move(columns.nodes)};
+  data.further = {std::move(columns.standing), std::move(columns.zero), std::move(columns.groups),
+                  std::move(columns.least)};
+  problems.throw_if_any();
+  data.question = question_text(root.object("question"), best, data);
+  data.changes = changes_of(root, now);
+  problems.throw_if_any();
   return data;
 }
 

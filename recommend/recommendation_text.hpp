@@ -12,8 +12,8 @@ namespace packsim {
 std::string recommendation_text(const Recommendation& recommendation,
                                 const std::vector<Sensitivity>& sensitivities, int width_columns);
 
-/// All candidates and facts for programs (docs/planning.md).
+/// All candidates and facts for programs (docs/planning.md), by this version of packsim.
 std::string recommendation_json(const Recommendation& recommendation,
-                                const std::vector<Sensitivity>& sensitivities);
+                                const std::vector<Sensitivity>& sensitivities, const std::string& version);
 
 }  // namespace packsim

@@ -10,7 +10,7 @@
 
 #include "experiment/compare_strategies.hpp"
 #include "experiment/for_each_index.hpp"
-#include "recommend/candidate_times.hpp"
+#include "recommend/candidate.hpp"
 #include "reports/tables/comparable_runs.hpp"
 #include "scenarios/loader/json/problems.hpp"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "packing/mixing/mixture.hpp"
-#include "packing/policies.hpp"
+#include "packing/policies/policies.hpp"
 
 namespace packsim {
 
@@ -57,29 +57,13 @@ struct ProbeSpec {
   int gradient_samples = 8;     ///< of each group, forward and backward, for the subset's reward
   int perplexity_samples = 16;  ///< of each group, forward, for the group's reward
   int perplexity_times = 1;     ///< how often the groups' rewards are measured in an update; HBO's code: 4
-  double actor_update_s = 0;    ///< in which all GPUs wait for the actors
+  double actor_update_s = 0;    ///< time in which all GPUs wait for the actors
 };
-
-/// How a strategy packs the draws of a mixture.
-enum class MixturePacks : std::uint8_t { window, run, pools };
-inline constexpr std::array<PolicyName<MixturePacks>, 3> kMixturePacksNames = {{
-    {MixturePacks::window, "window", "the draws up to the next update together"},
-    {MixturePacks::run, "run", "all draws of the run together, as if they were known beforehand"},
-    {MixturePacks::pools, "pools", "each arm's samples beforehand; packs are drawn in place of samples"},
-}};
-
-/// For which draws a strategy that chooses its plan chooses it.
-enum class MixturePlan : std::uint8_t { window, prior, run };
-inline constexpr std::array<PolicyName<MixturePlan>, 3> kMixturePlanNames = {{
-    {MixturePlan::window, "window", "anew for the draws of each window"},
-    {MixturePlan::prior, "prior", "once, for as many draws with the probabilities of the start"},
-    {MixturePlan::run, "run", "once, for all draws of the run, as if they were known beforehand"},
-}};
 
 /// A mixture whose probabilities may move. Its subsets are the sources of LengthSpec::mix.
 struct MixingSpec {
   std::string policy;     ///< MixingPolicy::name
-  MixingOptions options;  ///< with the recorded probabilities
+  MixingOptions options;  ///< including the recorded probabilities
   Replacement replacement = Replacement::with;
   std::optional<std::int64_t> draws;    ///< of the whole run; if not set, as many as there are samples
   std::int64_t update_every_steps = 0;  ///< a window is so many steps' worth of tokens

@@ -17,8 +17,20 @@ ParallelPlan group_plan(const ParallelPlan& plan, const GroupSpec& group, int gc
   return own;
 }
 
+const Strategy& strategy_of(const StrategySpec& spec) {
+  return *find_strategy(spec.strategy);
+}
+
+bool forms_iterations(const StrategySpec& spec) {
+  return strategy_of(spec).forms_iterations();
+}
+
+bool chooses_groups(const StrategySpec& spec) {
+  return strategy_of(spec).chooses_groups;
+}
+
 bool has_open_groups(const StrategySpec& spec) {
-  return spec.searches_plan || find_strategy(spec.strategy)->chooses_groups;
+  return spec.searches_plan || chooses_groups(spec);
 }
 
 const ParallelPlan& base_plan(const Scenario& scenario, const StrategySpec& spec) {

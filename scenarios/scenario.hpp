@@ -14,7 +14,7 @@
 #include "models/kernels/hardware_profile.hpp"
 #include "models/parallel_plan.hpp"
 #include "models/transformer.hpp"
-#include "packing/policies.hpp"
+#include "packing/policies/policy_table.hpp"
 #include "packing/sequence_parallelism.hpp"
 #include "packing/strategy.hpp"
 #include "scenarios/mixing_spec.hpp"
@@ -33,23 +33,12 @@ struct GroupSpec {
 };
 
 /// One strategy of a scenario, with every option and policy decided.
-struct StrategySpec {
+struct StrategySpec : Policies {
   std::string name;      ///< unique in the scenario
   std::string strategy;  ///< Strategy::name
-  /// In ascending order of capacity; one, unless the strategy takes several.
+  /// Groups in ascending order of capacity; one, unless the strategy takes several.
   std::vector<GroupSpec> groups;
   OptionValues options;
-  OverLong over_long = OverLong::error;
-  Empty empty = Empty::drop;
-  std::int64_t window_samples = 0;
-  Padding padding = Padding::none;
-  Attention attention = Attention::within_samples;
-  std::int64_t pad_multiple_tokens = 1;
-  PackOrder order = PackOrder::shuffled;
-  LastIteration last_iteration = LastIteration::repeat;
-  std::int64_t curriculum_iterations = 0;
-  bool repack_each_epoch = false;             ///< whether epoch e is packed anew, with the option seed + e
-  std::optional<int> micro_batches_per_rank;  ///< if not set, as many as fit in tokens_per_iteration
   /// The parallel plan of its groups, except for what a GroupSpec says; if not set, the scenario's.
   std::optional<ParallelPlan> plan = {};
   /// Whether packsim searches the strategy's plan (find_plan()). `groups` is then empty or, for hbp, has
@@ -63,10 +52,14 @@ struct StrategySpec {
   /// Longest sample, for the same strategies; if not set, the longest that fits in memory. The loader sets it
   /// to the largest capacity of the scenario's other strategies where the file does not.
   std::optional<std::int64_t> longest_tokens = {};
-  MixturePacks mixture_packs = MixturePacks::window;  ///< only under MixingSpec, as the next one
-  MixturePlan mixture_plan = MixturePlan::window;
 };
 
+/// The row of the strategy table that it names.
+const Strategy& strategy_of(const StrategySpec& spec);
+/// Whether the strategy forms whole iterations; otherwise it only packs.
+bool forms_iterations(const StrategySpec& spec);
+/// Whether the strategy chooses its groups by its own prices.
+bool chooses_groups(const StrategySpec& spec);
 /// Whether the scenario leaves the groups of the strategy open: they are chosen when it is planned.
 bool has_open_groups(const StrategySpec& spec);
 
@@ -86,7 +79,7 @@ struct LengthSource {
   std::string name = {};                     ///< of the subset under MixingSpec; unique there
   GroupCut groups = {};                      ///< only under MixingSpec, as the next one
   std::optional<double> mixing_weight = {};  ///< of the subset, for policies with weights
-  /// In place of a file (with_lengths()); null: read the file at `path`.
+  /// Lengths that replace the file (with_lengths()); null: read the file at `path`.
   std::shared_ptr<const SourceLengths> given = {};
 };
 

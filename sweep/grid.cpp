@@ -21,6 +21,14 @@ std::vector<std::string> varied_keys(const Grid& grid) {
   return keys;
 }
 
+std::vector<std::string> short_keys(const std::vector<std::string>& keys) {
+  const auto end_of = [](const std::string& key) { return key.substr(key.rfind('.') + 1); };  // npos + 1 is 0
+  std::vector<std::string> names;
+  for (const std::string& key : keys)
+    names.push_back(std::ranges::count(keys, end_of(key), end_of) == 1 ? end_of(key) : key);
+  return names;
+}
+
 std::size_t count_points(const Grid& grid) {
   std::size_t n = 1;
   for (const GridAxis& axis : grid.axes) n = std::min(n * n_choices(axis), kMostGridPoints + 1);

@@ -36,6 +36,8 @@ inline constexpr std::size_t kMostGridPoints = 1'000'000;
 
 /// The keys of all axes, in their order.
 std::vector<std::string> varied_keys(const Grid& grid);
+/// Each key, or its end where no other key has it: "nodes" for "cluster.nodes".
+std::vector<std::string> short_keys(const std::vector<std::string>& keys);
 
 /// Whether points with other values of this key train another job, or in a world that is not (what-ifs), so
 /// that their costs are no comparison.

@@ -10,9 +10,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "reports/formats/plan_search_json.hpp"
 #include "reports/tables/comparable_runs.hpp"
 #include "reports/tables/shown_groups.hpp"
-#include "reports/tables/value_types.hpp"
+#include "reports/tables/typed_columns.hpp"
 #include "scenarios/loader/json/json_document.hpp"
 
 namespace packsim {
@@ -85,7 +86,11 @@ const std::vector<FactColumn>& fact_columns() {
        }},
       {{"groups", "TEXT"},
        [](const Report&, const StrategyResult& run) {
-         return run.groups.empty() ? Value() : Value(group_summary(run));
+         return run.groups.empty() ? Value() : Value(groups_text(run.plan, run.groups));
+       }},
+      {{"plan", "TEXT"},
+       [](const Report&, const StrategyResult& run) {
+         return run.groups.empty() ? Value() : Value(run_plan_json(run.plan, run.groups).dump());
        }},
       {{"peak_memory_bytes", "REAL"},
        [](const Report&, const StrategyResult& run) {

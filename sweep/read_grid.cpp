@@ -14,7 +14,7 @@
 #include "scenarios/loader/json/json_document.hpp"
 #include "scenarios/loader/json/json_reader.hpp"
 #include "scenarios/loader/json/suggest.hpp"
-#include "sweep/scenario_of_grid.hpp"
+#include "scenarios/loader/lengths/with_lengths.hpp"
 #include "sweep/value_range.hpp"
 
 namespace packsim {
@@ -204,9 +204,7 @@ Grid read_grid(const GridSource& source, const DataPaths& data) {
   check_keys(grid, path, problems);
   problems.throw_if_any();
 
-  std::vector<std::string> names;
-  for (const StrategySpec& spec : scenario_of(grid, data, grid.settings).strategies)
-    names.push_back(spec.name);
+  const std::vector<std::string> names = names_in(scenario_of(grid, data, grid.settings).strategies);
   check_strategies_of(grid, names, path, problems);
   if (const std::vector<std::string> keys = varied_keys(grid);
       std::ranges::find(keys, kStrategyKey) == keys.end())
@@ -215,6 +213,14 @@ Grid read_grid(const GridSource& source, const DataPaths& data) {
     problems.add({path, "vary", fmt::format("at most {} points", kMostGridPoints), "more"});
   problems.throw_if_any();
   return grid;
+}
+
+Scenario scenario_of(const Grid& grid, const DataPaths& data, std::span<const std::string> settings,
+                     MistakenStrategies mistaken) {
+  const Scenario scenario =
+      grid.scenario_text ? load_scenario_text(*grid.scenario_text, grid.scenario, data, settings, mistaken)
+                         : load_scenario(grid.scenario, data, settings, mistaken);
+  return grid.lengths.empty() ? scenario : with_sources(scenario, grid.lengths);
 }
 
 }  // namespace packsim

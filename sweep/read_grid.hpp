@@ -1,10 +1,12 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "scenarios/loader/data_paths.hpp"
+#include "scenarios/loader/load_scenario.hpp"
 #include "scenarios/scenario.hpp"
 #include "sweep/grid.hpp"
 
@@ -28,5 +30,9 @@ struct GridSource {
 /// Throws ScenarioError with all mistakes of the grid, and what load_scenario() throws where the scenario has
 /// mistakes without the values of the axes.
 Grid read_grid(const GridSource& source, const DataPaths& data);
+
+/// The scenario of a grid with these settings, such as those of a job. Throws as load_scenario() does.
+Scenario scenario_of(const Grid& grid, const DataPaths& data, std::span<const std::string> settings,
+                     MistakenStrategies mistaken = MistakenStrategies::refuse);
 
 }  // namespace packsim

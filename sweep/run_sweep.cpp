@@ -17,7 +17,7 @@
 #include "scenarios/loader/json/problems.hpp"
 #include "sweep/parts.hpp"
 #include "sweep/point_columns.hpp"
-#include "sweep/scenario_of_grid.hpp"
+#include "sweep/read_grid.hpp"
 
 namespace packsim {
 namespace {

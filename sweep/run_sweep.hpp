@@ -20,7 +20,7 @@ struct SweepRun {
   std::function<void(const std::string&)> progress = {};
 };
 
-/// As many threads as are asked for; for 0, one for each core.
+/// Returns as many threads as are asked for; for 0, one for each core.
 int usable_threads(int n_threads);
 
 /// Simulates the points of the jobs, with what they have in common computed once. A point equals the run of

@@ -20,16 +20,21 @@
 #include "files/text/printable.hpp"
 
 namespace packsim {
+
+std::string quoted_name(const std::string& name) {
+  std::string quoted = "\"";
+  for (const char c : name) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
+}
+
 namespace {
 
 constexpr const char* kFormat = "2";
 constexpr int kMergedRows = 1000;
 constexpr std::chrono::milliseconds kReadersHaveItFor{10'000};
 
-std::string quoted_name(const std::string& name) {
-  std::string quoted = "\"";
-  for (const char c : name) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
+void require_file(const std::string& path) {
+  if (!std::filesystem::exists(path)) throw FileError(path, ENOENT, "cannot read the sweep");
 }
 
 // The errno that says the same as an error of SQLite; 0 where the file's content is at fault.
@@ -53,13 +58,15 @@ int error_number_of(int code, int system_error) {
 
 }  // namespace
 
-// One open database file, and the lock that keeps other sweeps from it.
+// One open database file and, unless it is only read, the lock that keeps other sweeps from it.
 class SweepDatabase::Connection {
  public:
-  explicit Connection(const std::string& path) : path_(path), lock_(locked(path)) {
-    if (sqlite3_open_v2(path.c_str(), &database_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr) !=
-        SQLITE_OK)
-      fail();
+  explicit Connection(const std::string& path, bool only_reads = false)
+      : path_(path),
+        failure_(only_reads ? "cannot read the sweep" : "cannot write the sweep"),
+        lock_(only_reads ? FileDescriptor(-1) : locked(path)) {
+    const int flags = only_reads ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+    if (sqlite3_open_v2(path.c_str(), &database_, flags, nullptr) != SQLITE_OK) fail();
     sqlite3_extended_result_codes(database_, 1);
     sqlite3_busy_timeout(database_, static_cast<int>(kReadersHaveItFor.count()));
   }
@@ -121,8 +128,10 @@ class SweepDatabase::Connection {
           return sqlite3_column_double(statement_, column);
         case SQLITE_NULL:
           return {};
-        default:
-          return std::string(reinterpret_cast<const char*>(sqlite3_column_text(statement_, column)));
+        default: {
+          const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
+          return std::string(text, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column)));
+        }
       }
     }
     void reset() const { sqlite3_reset(statement_); }
@@ -155,8 +164,8 @@ class SweepDatabase::Connection {
     const int code = database_ == nullptr ? SQLITE_NOMEM : sqlite3_extended_errcode(database_);
     const int system_error = database_ == nullptr ? 0 : sqlite3_system_errno(database_);
     if (const int number = error_number_of(code, system_error); number != 0)
-      throw FileError(path_, number, "cannot write the sweep");
-    if ((code & 0xff) == SQLITE_NOTADB || (code & 0xff) == SQLITE_CORRUPT)
+      throw FileError(path_, number, failure_);
+    if ((code & 0xff) == SQLITE_NOTADB || (code & 0xff) == SQLITE_CORRUPT || (code & 0xff) == SQLITE_ERROR)
       throw UnusableFileError(path_, "a database of packsim sweep", sqlite3_errmsg(database_));
     if ((code & 0xff) == SQLITE_BUSY || (code & 0xff) == SQLITE_LOCKED)
       throw std::invalid_argument(path_ +
@@ -178,6 +187,7 @@ class SweepDatabase::Connection {
   }
 
   std::string path_;
+  const char* failure_;
   FileDescriptor lock_;  // closed after the database: closing any descriptor of a file drops SQLite's locks
   sqlite3* database_ = nullptr;
 };
@@ -197,10 +207,21 @@ std::string insert_sql(const std::vector<PointColumn>& columns) {
   return sql + ")";
 }
 
-// Of a text that may be long, the part that tells it from another.
+// Shortens a text that may be long to the part that tells it from another.
 std::string shown(const std::string& text) {
   constexpr std::size_t kMost = 200;
   return printable(text.size() > kMost ? text.substr(0, kMost) + "..." : text);
+}
+
+std::string mismatch(const std::string& path, const std::string& fact, const std::string& known,
+                     const std::string& value) {
+  if (fact == kVersionFact)
+    return fmt::format(
+        "{}: expected points of packsim {}, which is this one, got points of packsim {}: two versions may "
+        "compute different ones. Go on with that packsim, or compute all points anew into another file",
+        path, value, shown(known));
+  return fmt::format("{}: expected the sweep of this grid, got another one: its {} is {}, this one's {}",
+                     path, fact, shown(known), shown(value));
 }
 
 }  // namespace
@@ -217,11 +238,7 @@ bool SweepDatabase::is_new(Connection& connection, const SweepFacts& facts) {
     statement.bind(1, fact);
     const Value held = statement.step() ? statement.value(0) : Value("none");
     const std::string known = std::holds_alternative<std::string>(held) ? std::get<std::string>(held) : "";
-    if (known != value) {
-      throw std::invalid_argument(
-          fmt::format("{}: expected the sweep of this grid, got another one: its {} is {}, this one's {}",
-                      path, fact, shown(known), shown(value)));
-    }
+    if (known != value) throw std::invalid_argument(mismatch(path, fact, known, value));
   }
   return false;
 }
@@ -249,8 +266,13 @@ SweepDatabase::SweepDatabase(const std::string& path, const SweepFacts& facts,
   connection_->execute("COMMIT");
 }
 
+SweepDatabase::SweepDatabase(const std::string& path) {
+  require_file(path);
+  connection_ = std::make_unique<Connection>(path, true);
+}
+
 void SweepDatabase::merge(const std::string& path) {
-  if (!std::filesystem::exists(path)) throw FileError(path, ENOENT, "cannot read the sweep");
+  require_file(path);
   Connection other(path);
   SweepFacts facts = facts_;
   std::erase_if(facts, [](const auto& fact) { return fact.first == kShardFact; });

@@ -27,6 +27,11 @@ struct PointRow {
 using SweepFacts = std::vector<std::pair<std::string, std::string>>;
 /// The one that says which part of a grid a database has; the databases of its shards differ in it alone.
 inline constexpr const char* kShardFact = "shard";
+/// The one that says which packsim computed the points. Two versions may compute different ones.
+inline constexpr const char* kVersionFact = "version of packsim";
+
+/// A name as SQL writes it.
+std::string quoted_name(const std::string& name);
 
 /// The SQLite database of a sweep (docs/sweep.md): what is in it after any kill is whole, and another process
 /// may read it meanwhile. Only one process at a time writes to it.
@@ -37,6 +42,9 @@ class SweepDatabase {
   /// Throws std::invalid_argument if the file is no such database or of another sweep, or if another process
   /// writes to it; FileError where the machine will not open or write it.
   SweepDatabase(const std::string& path, const SweepFacts& facts, std::vector<PointColumn> columns);
+  /// Opens a database of any sweep only to read it, while its writer may go on. Throws FileError where the
+  /// machine will not read it, and UnusableFileError if it is no database.
+  explicit SweepDatabase(const std::string& path);
   ~SweepDatabase();
   SweepDatabase(const SweepDatabase&) = delete;
   SweepDatabase& operator=(const SweepDatabase&) = delete;

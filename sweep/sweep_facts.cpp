@@ -11,7 +11,7 @@
 #include "scenarios/loader/json/json_text.hpp"
 #include "scenarios/loader/json/problems.hpp"
 #include "scenarios/loader/lengths/draw_lengths.hpp"
-#include "sweep/scenario_of_grid.hpp"
+#include "sweep/read_grid.hpp"
 
 namespace packsim {
 namespace {
@@ -55,9 +55,9 @@ std::set<std::vector<std::string>> settings_with_files(const Grid& grid) {
   return all;
 }
 
-// Of every file that a scenario of the grid names: models, clusters, profiles, lengths. By name, as the
-// folders of two machines that share a grid may differ. Scenarios with mistakes have no numbers that could be
-// old.
+// Hashes every file that a scenario of the grid names: models, clusters, profiles, lengths. Keys are names,
+// because the folders of two machines that share a grid may differ. Scenarios with mistakes have no numbers
+// that could be old.
 std::map<std::string, std::set<std::string>> hashes_of_files(const Grid& grid, const DataPaths& data) {
   std::map<std::string, std::set<std::string>> hashes;
   std::set<std::string> known_lengths;
@@ -80,14 +80,15 @@ std::map<std::string, std::set<std::string>> hashes_of_files(const Grid& grid, c
 SweepFacts sweep_facts(const Grid& grid, const DataPaths& data, const std::string& version,
                        const std::string& shard) {
   const Scenario scenario = scenario_of(grid, data, grid.settings);
-  SweepFacts facts = {{"version of packsim", version},
-                      {"grid", grid_text(grid)},
+  SweepFacts facts = {{"grid", grid_text(grid)},
                       {"scenario", grid.scenario},
                       {"scenario hash", scenario.scenario_hash},
                       {"points", fmt::format("{}", count_points(grid))},
                       {kShardFact, shard.empty() ? "1/1" : shard}};
   for (const auto& [name, of_name] : hashes_of_files(grid, data))
     facts.emplace_back("hash of " + name, fmt::format("{}", fmt::join(of_name, " ")));
+  // The last to be compared: who gives another grid has more to mend than the version.
+  facts.emplace_back(kVersionFact, version);
   return facts;
 }
 

@@ -1,20 +1,17 @@
 #include "sweep/sweep_points.hpp"
 
 #include <fmt/format.h>
-#include <sqlite3.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cstdlib>
-#include <filesystem>
 #include <map>
-#include <memory>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <utility>
 
 #include "files/file_error.hpp"
 #include "reports/text/numbers.hpp"
+#include "scenarios/loader/json/json_text.hpp"
 #include "sweep/grid.hpp"
 #include "sweep/point_columns.hpp"
 
@@ -23,72 +20,13 @@ namespace {
 
 constexpr double kBytesPerGibibyte = 1024.0 * 1024.0 * 1024.0;
 
-// A database that is only read. SQLite lets its writer go on meanwhile.
-class ReadDatabase {
- public:
-  explicit ReadDatabase(const std::string& path) : path_(path) {
-    if (!std::filesystem::exists(path)) throw FileError(path, ENOENT, "cannot read the sweep");
-    sqlite3* opened = nullptr;
-    const int code = sqlite3_open_v2(path.c_str(), &opened, SQLITE_OPEN_READONLY, nullptr);
-    database_.reset(opened);
-    if (code != SQLITE_OK) fail();
-    sqlite3_busy_timeout(opened, 10'000);
-  }
-
-  std::vector<std::vector<Value>> select(const std::string& sql) const {
-    sqlite3_stmt* prepared = nullptr;
-    if (sqlite3_prepare_v2(database_.get(), sql.c_str(), -1, &prepared, nullptr) != SQLITE_OK) fail();
-    const std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt*)> statement(prepared, sqlite3_finalize);
-    std::vector<std::vector<Value>> rows;
-    int code = SQLITE_ROW;
-    while ((code = sqlite3_step(prepared)) == SQLITE_ROW) {
-      std::vector<Value>& row = rows.emplace_back();
-      for (int c = 0; c < sqlite3_column_count(prepared); ++c) row.push_back(read_value(prepared, c));
-    }
-    if (code != SQLITE_DONE) fail();
-    return rows;
-  }
-
-  const std::string& path() const { return path_; }
-
- private:
-  static Value read_value(sqlite3_stmt* statement, int column) {
-    switch (sqlite3_column_type(statement, column)) {
-      case SQLITE_INTEGER:
-        return std::int64_t{sqlite3_column_int64(statement, column)};
-      case SQLITE_FLOAT:
-        return sqlite3_column_double(statement, column);
-      case SQLITE_NULL:
-        return {};
-      default: {
-        const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement, column));
-        const int n_bytes = sqlite3_column_bytes(statement, column);
-        return text == nullptr ? std::string() : std::string(text, static_cast<std::size_t>(n_bytes));
-      }
-    }
-  }
-
-  [[noreturn]] void fail() const {
-    const int code = database_ == nullptr ? SQLITE_NOMEM : sqlite3_errcode(database_.get());
-    const char* says = database_ == nullptr ? "no memory" : sqlite3_errmsg(database_.get());
-    if (code == SQLITE_CANTOPEN || code == SQLITE_IOERR || code == SQLITE_PERM) {
-      const int number = database_ == nullptr ? 0 : sqlite3_system_errno(database_.get());
-      throw FileError(path_, number == 0 ? EIO : number, "cannot read the sweep");
-    }
-    throw UnusableFileError(path_, "a database of packsim sweep", says);
-  }
-
-  std::string path_;
-  std::unique_ptr<sqlite3, int (*)(sqlite3*)> database_{nullptr, sqlite3_close_v2};
-};
-
 // The table `points`, a list of values for each column.
 class PointTable {
  public:
-  explicit PointTable(const ReadDatabase& database) {
+  PointTable(SweepDatabase& database, const std::string& path) {
     for (const std::vector<Value>& row : database.select("SELECT name FROM pragma_table_info('points')"))
       names_.push_back(std::get<std::string>(row.front()));
-    check_size(database);
+    check_size(database, path);
     columns_.resize(names_.size());
     for (const std::vector<Value>& row : database.select("SELECT * FROM points ORDER BY point")) {
       for (std::size_t c = 0; c < row.size(); ++c) columns_[c].push_back(row[c]);
@@ -119,16 +57,16 @@ class PointTable {
   }
 
  private:
-  void check_size(const ReadDatabase& database) const {
+  void check_size(SweepDatabase& database, const std::string& path) const {
     for (const char* needed : {"point", "status", "name", "gpu_days", "wall_hours"}) {
       if (std::ranges::find(names_, needed) == names_.end())
-        throw UnusableFileError(database.path(), "a database of packsim sweep",
+        throw UnusableFileError(path, "a database of packsim sweep",
                                 "one without the column points." + std::string(needed));
     }
     const auto n = std::get<std::int64_t>(database.select("SELECT count(*) FROM points").front().front());
     if (n < 1 || n > kMostPagePoints)
       throw std::invalid_argument(fmt::format("{}: expected a sweep of 1 to {} points for a page, got {}",
-                                              database.path(), kMostPagePoints, n));
+                                              path, kMostPagePoints, n));
   }
 
   std::vector<std::string> names_;
@@ -144,8 +82,8 @@ PointStanding standing_of(const PointTable& table, std::size_t point) {
   return table.text("differences", point).empty() ? PointStanding::compared : PointStanding::other_job;
 }
 
-// With failures the expected time, and an interval that is as far off in its failures as in its prices, as
-// times_of() in recommend/ has it.
+// A run with failures has their expected time, and an interval that is as far off in its failures as in its
+// prices, as in times_of() in recommend/.
 void add_times(const PointTable& table, std::size_t i, PlanningPoint& point) {
   const auto gpu_days = table.number("gpu_days", i);
   const auto hours = table.number("wall_hours", i);
@@ -203,47 +141,35 @@ void mark_other_jobs(const std::vector<PlanningColumn>& settings, std::vector<Pl
   }
 }
 
-// The end of each key that no other one has: "nodes" for "cluster.nodes".
-void shorten_titles(std::vector<PlanningColumn>& settings) {
-  const auto end_of = [](const PlanningColumn& column) {
-    return column.key.substr(column.key.rfind('.') + 1);
-  };
-  for (PlanningColumn& column : settings) {
-    if (std::ranges::count(settings, end_of(column), end_of) == 1) column.title = end_of(column);
-  }
-}
-
 // The keys of the grid are the columns between the number of the point and its status.
 std::vector<PlanningColumn> settings_of(const PointTable& table) {
-  std::vector<PlanningColumn> settings;
+  std::vector<std::string> keys;
   for (const std::string& name : table.names()) {
     if (name == "status") break;
-    if (name != "point")
-      settings.push_back({.key = name, .title = name, .unit = "", .values = *table.column(name)});
+    if (name != "point") keys.push_back(name);
   }
-  shorten_titles(settings);
+  const std::vector<std::string> titles = short_keys(keys);
+  std::vector<PlanningColumn> settings;
+  for (std::size_t k = 0; k < keys.size(); ++k)
+    settings.push_back({.key = keys[k], .title = titles[k], .unit = "", .values = *table.column(keys[k])});
   return settings;
 }
 
-// Of the groups "capacity_tokens:sp_degree:gc_layers;...", the number at this place in that of the longest
-// packs.
-Value of_longest_packs(const std::string& groups, int place) {
-  const std::size_t start = groups.rfind(';');
-  std::string group = start == std::string::npos ? groups : groups.substr(start + 1);
-  for (; place > 0; --place) {
-    const std::size_t colon = group.find(':');
-    if (colon == std::string::npos) return {};
-    group = group.substr(colon + 1);
-  }
-  char* end = nullptr;
-  const std::int64_t number = std::strtoll(group.c_str(), &end, 10);
-  return end == group.c_str() ? Value() : Value(number);
+// The integer that the group with the longest packs has in a plan; nothing where the text is no such plan.
+Value of_longest_packs(const std::string& plan, const char* key) {
+  const Json json = Json::parse(plan, nullptr, false);
+  if (!json.is_object() || !json.contains("groups") || !json["groups"].is_array() || json["groups"].empty())
+    return {};
+  const Json& group = json["groups"].back();
+  if (!group.is_object() || !group.contains(key)) return {};
+  const std::optional<std::int64_t> number = integer_of(group[key]);
+  return number ? Value(*number) : Value();
 }
 
-PlanningColumn group_column(const PointTable& table, const char* key, const char* title, int place) {
+PlanningColumn group_column(const PointTable& table, const char* key, const char* title, const char* of) {
   PlanningColumn column{.key = key, .title = title, .unit = "", .values = {}};
   for (std::size_t i = 0; i < table.n_points(); ++i)
-    column.values.push_back(of_longest_packs(table.text("groups", i), place));
+    column.values.push_back(of_longest_packs(table.text("plan", i), of));
   return column;
 }
 
@@ -258,7 +184,7 @@ struct ShownColumn {
 // grow by 70 KB with each.
 constexpr std::array kShownColumns = {
     ShownColumn{"zero_stage", "ZeRO stage", ""},
-    ShownColumn{"groups", "groups (tokens:SP:GC)", ""},
+    ShownColumn{"groups", "groups", ""},
     ShownColumn{"peak_memory_bytes", "peak memory", "GiB", 1 / kBytesPerGibibyte},
     ShownColumn{"gpu_memory_bytes", "GPU memory", "GiB", 1 / kBytesPerGibibyte},
     ShownColumn{"step_mean_s", "mean step time", "s"},
@@ -283,8 +209,8 @@ bool has_values(const std::vector<Value>& values) {
 }
 
 std::vector<PlanningColumn> further_columns(const PointTable& table) {
-  std::vector<PlanningColumn> further = {group_column(table, "@sp", "SP degree", 1),
-                                         group_column(table, "@gc", "GC layers", 2)};
+  std::vector<PlanningColumn> further = {group_column(table, "@sp", "SP degree", "sp_degree"),
+                                         group_column(table, "@gc", "GC layers", "gc_layers")};
   for (const ShownColumn& shown : kShownColumns) {
     const std::vector<Value>* values = table.column(shown.name);
     if (values == nullptr) continue;
@@ -302,7 +228,7 @@ std::vector<PlanningColumn> further_columns(const PointTable& table) {
   return further;
 }
 
-std::string fact_of(const ReadDatabase& database, const char* fact) {
+std::string fact_of(SweepDatabase& database, const char* fact) {
   const auto rows = database.select(fmt::format("SELECT value FROM sweep WHERE fact = '{}'", fact));
   const auto* value = rows.empty() ? nullptr : std::get_if<std::string>(&rows.front().front());
   return value == nullptr ? std::string() : *value;
@@ -311,8 +237,8 @@ std::string fact_of(const ReadDatabase& database, const char* fact) {
 }  // namespace
 
 PlanningData read_sweep_points(const std::string& path) {
-  const ReadDatabase database(path);
-  const PointTable table(database);
+  SweepDatabase database(path);
+  const PointTable table(database, path);
   const std::string scenario = fact_of(database, "scenario");
   const std::string n_asked = fact_of(database, "points");
   PlanningData data{.title = scenario.empty() ? path : scenario,
@@ -327,7 +253,7 @@ PlanningData read_sweep_points(const std::string& path) {
   data.source = fmt::format("A sweep of {} points", formats_detail::grouped(n_points));
   if (!n_asked.empty() && n_asked != fmt::format("{}", n_points))
     data.source += fmt::format(" out of the {} of its grid", n_asked);
-  const std::string version = fact_of(database, "version of packsim");
+  const std::string version = fact_of(database, kVersionFact);
   data.source += version.empty() ? "." : fmt::format(", by packsim {}.", version);
   return data;
 }

@@ -69,7 +69,7 @@ std::string counts_text(SweepDatabase& database) {
   return text.empty() ? "None." : text + ".";
 }
 
-// Of the mistakes of a scenario, one a line.
+// Keeps the first of a scenario's mistakes, which are one a line.
 std::string first_line(const std::string& reason) {
   const std::size_t end = reason.find('\n');
   const auto n_more = std::ranges::count(reason, '\n');
@@ -89,26 +89,6 @@ std::string reasons_text(SweepDatabase& database, int width_columns) {
         width_columns, 4);
   }
   return text;
-}
-
-std::string quoted_key(const std::string& key) {
-  std::string quoted;
-  for (const char c : key) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return "\"" + quoted + "\"";
-}
-
-// The end of each key that no other one has: "nodes" for "cluster.nodes".
-std::vector<std::string> short_keys(const std::vector<std::string>& keys) {
-  const auto end_of = [](const std::string& key) {
-    const std::size_t dot = key.rfind('.');
-    return dot == std::string::npos ? key : key.substr(dot + 1);
-  };
-  std::vector<std::string> names;
-  for (const std::string& key : keys) {
-    const auto n_alike = std::ranges::count(keys, end_of(key), end_of);
-    names.push_back(shortened(printable_name(n_alike == 1 ? end_of(key) : key), kWidestCell));
-  }
-  return names;
 }
 
 // The first columns that fit.
@@ -133,8 +113,9 @@ std::vector<std::string> best_lines(SweepDatabase& database, const Grid& grid, i
   if (has_cost) titles.emplace_back("cost");
   std::vector<std::string> keys = varied_keys(grid);
   std::erase(keys, kStrategyKey);
-  for (const std::string& key : keys) sql += ", " + quoted_key(key);
-  std::ranges::copy(short_keys(keys), std::back_inserter(titles));
+  for (const std::string& key : keys) sql += ", " + quoted_name(key);
+  for (const std::string& title : short_keys(keys))
+    titles.push_back(shortened(printable_name(title), kWidestCell));
   sql += fmt::format(
       " FROM points WHERE status = '{}' AND differences IS NULL ORDER BY gpu_days, point LIMIT {}",
       kSimulated, kShownPoints);

@@ -26,7 +26,7 @@ inline std::vector<OptionCase> option_cases(const packsim::Option& option) {
                                  {option.most + 1, false},
                                  {"many", false}});
       break;
-    case packsim::OptionType::seconds:
+    case packsim::OptionType::number:
       cases.insert(cases.end(), {{static_cast<double>(option.least), true},
                                  {0.5, true},
                                  {static_cast<double>(option.most), true},

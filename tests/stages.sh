@@ -42,7 +42,7 @@ stage_cuda() {
   configure -S calibration/microbench -B build-cuda -DPACKSIM_WERROR=ON && build build-cuda && run_tests build-cuda
 }
 # Each source compiled by itself: in the other builds a folder is one unit, which hides a missing include.
-stage_files() { configure --preset dev -DPACKSIM_TESTS=OFF && build build-dev; }
+stage_files() { configure --preset dev -DPACKSIM_TESTS=OFF -DCMAKE_CXX_FLAGS_DEBUG=-O0 && build build-dev; }
 
 case ${1:-} in
   check) stages=(deps build python tests install) ;;

@@ -20,7 +20,7 @@ class AnyStackFit {
   /// hardware: of the profile.
   AnyStackFit(const std::vector<PublishedStep>& steps, ClusterHardware& hardware);
 
-  /// By stack, its own factor.
+  /// Each stack has a factor of its own.
   const std::map<std::string_view, double>& factors() const { return factors_; }
   /// The geometric mean of the factors of all stacks but one; of all, if there is no such stack.
   double factor_without(std::string_view stack) const;

@@ -18,10 +18,10 @@ struct FitProvenance {
     SequenceParallelism sequence = {};
     std::optional<double> left_out_s;  ///< the step time that a fit without this row predicts
   };
-  /// By table: the document length with which its packs were priced.
+  /// Each table has the document length with which its packs were priced.
   std::map<std::string, double> document_tokens;
   std::vector<Row> rows;
-  /// By fold (fold_of()): the factors of a fit without its steps.
+  /// Each fold (fold_of()) has the factors of a fit without its steps.
   std::map<std::string, FrameworkFactors> without;
 };
 

@@ -14,7 +14,11 @@ namespace {
 // How far ABR and CR may be from the paper's and still count as the same packing.
 constexpr double kSameRatio = 0.025;
 
-bool is_same_packing(const PublishedRun& run, const StrategyResult& result) {
+// Ratios of GPU-days are those of one strategy over another's.
+constexpr const char* kOver = "isf";
+constexpr const char* kUnder = "hbp";
+
+bool is_same_packing(const PublishedRow& run, const StrategyResult& result) {
   if (!result.balance) return false;
   const auto near = [](const std::optional<double>& published, double ours) {
     return !published || std::abs(*published - ours) <= kSameRatio;
@@ -27,7 +31,7 @@ double gpu_days_of(const StrategyResult& result) {
   return result.times ? result.times->gpu_days : std::numeric_limits<double>::quiet_NaN();
 }
 
-std::string ratios_beside(const PublishedRun& run, const StrategyResult& result) {
+std::string ratios_beside(const PublishedRow& run, const StrategyResult& result) {
   std::string text;
   if (!result.balance) return text;
   if (run.abr) text += fmt::format("ABR {:.3f} ({:.3f})", result.balance->abr_slots, *run.abr);
@@ -37,66 +41,52 @@ std::string ratios_beside(const PublishedRun& run, const StrategyResult& result)
 }
 
 // tolerance: none where nothing is promised. only_same: it holds where the packing is the paper's.
-ValidationRow run_row(const PublishedRun& run, const StrategyResult& result, std::optional<double> tolerance,
+ValidationRow run_row(const PublishedRow& run, const StrategyResult& result, std::optional<double> tolerance,
                       bool only_same) {
-  ValidationRow row{.name = run.name,
-                    .published = run.gpu_days,
-                    .predicted = gpu_days_of(result),
-                    .unit = "GPU-days",
-                    .error = relative_error(gpu_days_of(result), run.gpu_days),
-                    .tolerance = tolerance,
-                    .interval = {},
-                    .beside = ratios_beside(run, result),
-                    .note = run.note};
+  const bool counts = !only_same || !result.feasible || is_same_packing(run, result);
+  ValidationRow row =
+      compared_row(run.name, run.value, gpu_days_of(result), "GPU-days", counts ? tolerance : std::nullopt);
+  row.beside = ratios_beside(run, result);
+  row.note = run.note;
   if (!result.feasible) {
     row.outcome = tolerance ? Outcome::missed : Outcome::refused;
     row.note = "does not fit in memory";
     return row;
   }
   if (result.times) row.interval = Interval{result.times->gpu_days_low, result.times->gpu_days_high};
-  if (only_same && !is_same_packing(run, result)) row.tolerance.reset();
-  row.outcome = outcome_of(row.error, row.tolerance);
   return row;
 }
 
 ValidationSet run_set(const std::string& name, const std::string& title,
-                      const std::vector<PublishedRun>& published, std::optional<double> tolerance,
+                      const std::vector<PublishedRow>& published, std::optional<double> tolerance,
                       bool only_same, ScenarioRuns& runs) {
   ValidationSet set{.name = name, .title = title, .about = "None of these numbers went into a fit"};
-  for (const PublishedRun& run : published)
+  for (const PublishedRow& run : published)
     set.rows.push_back(run_row(run, runs.run(run.scenario, run.strategy), tolerance, only_same));
   return set;
 }
 
-ValidationRow duration_row(const PublishedDuration& published, double tolerance, ScenarioRuns& runs) {
-  ValidationRow row{.name = published.name,
-                    .published = published.minutes,
-                    .predicted = std::numeric_limits<double>::quiet_NaN(),
-                    .unit = "minutes",
-                    .outcome = Outcome::refused,
-                    .note = published.note};
-  if (published.scenario.empty()) return row;
-  const StrategyResult& result = runs.run(published.scenario, published.strategy);
-  if (result.times) row.predicted = 60 * result.times->wall_hours;
-  row.error = relative_error(row.predicted, row.published);
-  row.tolerance = tolerance;
-  row.outcome = result.times ? outcome_of(row.error, row.tolerance) : Outcome::missed;
+ValidationRow duration_row(const PublishedRow& published, double tolerance, ScenarioRuns& runs) {
+  const bool is_simulated = !published.scenario.empty();
+  double minutes = std::numeric_limits<double>::quiet_NaN();
+  if (is_simulated) {
+    const StrategyResult& result = runs.run(published.scenario, published.strategy);
+    if (result.times) minutes = 60 * result.times->wall_hours;
+  }
+  ValidationRow row = compared_row(published.name, published.value, minutes, "minutes",
+                                   is_simulated ? std::optional(tolerance) : std::nullopt);
+  if (!is_simulated) row.outcome = Outcome::refused;
+  row.note = published.note;
   return row;
 }
 
-ValidationRow ratio_row(const PublishedRatio& published, double tolerance, ScenarioRuns& runs) {
-  const double over = gpu_days_of(runs.run(published.scenario, published.over));
-  const double under = gpu_days_of(runs.run(published.scenario, published.under));
-  ValidationRow row{.name = published.name + ", " + published.over + " over " + published.under,
-                    .published = published.ratio,
-                    .predicted = over / under,
-                    .unit = "ratio",
-                    .error = relative_error(over / under, published.ratio),
-                    .tolerance = tolerance,
-                    .beside = fmt::format("GPU-days {:.1f} and {:.1f}", over, under),
-                    .note = published.note};
-  row.outcome = outcome_of(row.error, row.tolerance);
-  if (std::isnan(row.predicted)) row.outcome = Outcome::missed;
+ValidationRow ratio_row(const PublishedRow& published, double tolerance, ScenarioRuns& runs) {
+  const double over = gpu_days_of(runs.run(published.scenario, kOver));
+  const double under = gpu_days_of(runs.run(published.scenario, kUnder));
+  ValidationRow row = compared_row(fmt::format("{}, {} over {}", published.name, kOver, kUnder),
+                                   published.value, over / under, "ratio", tolerance);
+  row.beside = fmt::format("GPU-days {:.1f} and {:.1f}", over, under);
+  row.note = published.note;
   return row;
 }
 
@@ -104,8 +94,8 @@ ValidationSet overhead_set(const PublishedTables& tables, ScenarioRuns& runs) {
   ValidationSet set{.name = "hbp-overhead",
                     .title = "HBP minutes of training and preparation, predicted",
                     .about = "Training by the simulator; what other programs take is not simulated"};
-  for (const PublishedDuration& duration : tables.overhead)
-    set.rows.push_back(duration_row(duration, tables.tolerances.overhead, runs));
+  for (const PublishedRow& duration : tables.overhead)
+    set.rows.push_back(duration_row(duration, tables.tolerance("overhead/fraction"), runs));
   return set;
 }
 
@@ -139,38 +129,36 @@ const StrategyResult& ScenarioRuns::run(const std::string& scenario_name, const 
 }
 
 std::vector<ValidationSet> validate_gpu_days(const PublishedTables& tables, ScenarioRuns& runs) {
-  for (const auto* published :
-       {&tables.ablation, &tables.group_selection, &tables.strategies, &tables.batching, &tables.longalign}) {
-    for (const PublishedRun& run : *published) runs.need(run.scenario, run.strategy);
+  for (const auto* published : {&tables.ablation, &tables.group_selection, &tables.strategies,
+                                &tables.batching, &tables.longalign, &tables.overhead}) {
+    for (const PublishedRow& run : *published) {
+      if (!run.scenario.empty()) runs.need(run.scenario, run.strategy);
+    }
   }
-  for (const PublishedDuration& duration : tables.overhead) {
-    if (!duration.scenario.empty()) runs.need(duration.scenario, duration.strategy);
-  }
-  const PublishedTolerances& bounds = tables.tolerances;
-  return {run_set("hbp-ablation", "HBP ablation, GPU-days, predicted", tables.ablation, bounds.ablation,
-                  false, runs),
+  return {run_set("hbp-ablation", "HBP ablation, GPU-days, predicted", tables.ablation,
+                  tables.tolerance("ablation/fraction"), false, runs),
           run_set("hbp-groups", "HBP group selection, GPU-days, predicted", tables.group_selection,
-                  bounds.group_selection, true, runs),
+                  tables.tolerance("group_selection/fraction"), true, runs),
           run_set("hbp-strategies", "HBP packing strategies at 128K, GPU-days, predicted", tables.strategies,
-                  bounds.strategies, true, runs),
+                  tables.tolerance("strategies/fraction"), true, runs),
           run_set("hbp-batching", "HBP batching, GPU-days, predicted", tables.batching, std::nullopt, false,
                   runs),
           run_set("hbp-longalign", "LongAlign's packing and batching, GPU-days, predicted", tables.longalign,
-                  bounds.longalign, false, runs),
+                  tables.tolerance("longalign/fraction"), false, runs),
           overhead_set(tables, runs),
           validate_ratio_ranks(tables, runs)};
 }
 
 std::vector<ValidationSet> validate_ratios(const PublishedTables& tables, ScenarioRuns& runs) {
-  for (const PublishedRatio& ratio : tables.ratios) {
-    runs.need(ratio.scenario, ratio.over);
-    runs.need(ratio.scenario, ratio.under);
+  for (const PublishedRow& ratio : tables.ratios) {
+    runs.need(ratio.scenario, kOver);
+    runs.need(ratio.scenario, kUnder);
   }
   ValidationSet set{.name = "hbp-deepseek",
                     .title = "HBP DeepSeek-V2 236B on 256 GPUs, predicted",
                     .about = "The plan is not published; see the scenario's description"};
-  for (const PublishedRatio& ratio : tables.ratios)
-    set.rows.push_back(ratio_row(ratio, tables.tolerances.ratio, runs));
+  for (const PublishedRow& ratio : tables.ratios)
+    set.rows.push_back(ratio_row(ratio, tables.tolerance("deepseek_ratio/fraction"), runs));
   return {set};
 }
 

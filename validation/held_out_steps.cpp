@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <map>
 #include <optional>
 
@@ -6,7 +5,6 @@
 #include "scenarios/loader/load_scenario.hpp"
 #include "scenarios/loader/profiles/read_hardware_profile.hpp"
 #include "validation/any_stack_fit.hpp"
-#include "validation/step_files.hpp"
 #include "validation/step_simulation.hpp"
 #include "validation/step_stacks.hpp"
 #include "validation/validation_sets.hpp"
@@ -14,7 +12,7 @@
 namespace packsim {
 namespace {
 
-// Of the project's targets.
+// These are the project's targets.
 constexpr double kHeldOutMedian = 0.15;
 constexpr double kHeldOutOutside = 0.15;
 
@@ -25,7 +23,7 @@ class HeldOutSteps {
     any_fit_.emplace(all, hardware(any_profile_.hardware));
   }
 
-  // With the first profile of the step's stack that is fitted to other steps, if there is one.
+  // Predicts a step with the first profile of its stack that is fitted to other steps, if there is one.
   ValidationRow by_own_stack(const PublishedStep& step) {
     for (const StackProfile& fitted : stack_of(step.source).profiles) {
       if (!is_fitted_to(fitted, step)) return row(step, own_profile(fitted.name));
@@ -33,7 +31,7 @@ class HeldOutSteps {
     return by_other_stacks(step);
   }
 
-  // With one number that is fitted to the steps of the other stacks.
+  // Predicts a step with one number that is fitted to the steps of the other stacks.
   ValidationRow by_other_stacks(const PublishedStep& step) {
     FrameworkProfile profile = any_profile_;
     profile.factors.linear_factor = profile.factors.attention_factor =

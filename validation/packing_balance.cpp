@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <stdexcept>
 
@@ -20,7 +21,7 @@ class Packings {
  public:
   explicit Packings(const DataPaths& data) : data_(data) {}
 
-  double abr(const PublishedAbr& published) {
+  double abr(const PublishedRow& published) {
     const PlannedStrategy& plan = planned(published.scenario, published.strategy);
     if (published.n_ranks == 0) return measure(plan.schedule, plan.batches).abr;
     const std::vector<std::int64_t> capacities(plan.groups.size(), plan.groups.front().capacity_tokens);
@@ -48,20 +49,15 @@ class Packings {
   std::map<std::pair<std::string, std::string>, PlannedStrategy> plans_;
 };
 
-ValidationRow abr_row(const PublishedAbr& published, double tolerance, Packings& packings) {
-  ValidationRow row{.name = published.name,
-                    .published = published.abr,
-                    .predicted = std::numeric_limits<double>::quiet_NaN(),
-                    .unit = "ABR",
-                    .error_is_difference = true,
-                    .tolerance = tolerance,
-                    .outcome = Outcome::refused,
-                    .note = published.note};
-  if (published.scenario.empty()) return row;
-  row.predicted = packings.abr(published);
-  row.error = row.predicted - row.published;
-  row.outcome = outcome_of(row.error, row.tolerance);
+ValidationRow abr_row(const PublishedRow& published, double tolerance, Packings& packings) {
+  const bool is_shipped = !published.scenario.empty();
+  ValidationRow row =
+      compared_row(published.name, published.value,
+                   is_shipped ? packings.abr(published) : std::numeric_limits<double>::quiet_NaN(), "ABR",
+                   tolerance, true);
+  if (!is_shipped) row.outcome = Outcome::refused;
   if (published.n_ranks > 0) row.beside = fmt::format("{} ranks", published.n_ranks);
+  row.note = published.note;
   return row;
 }
 
@@ -74,13 +70,13 @@ std::vector<ValidationSet> validate_balance(const PublishedTables& tables, const
                         .about =
                             "ISF at each length. The length samples were fitted to some of the paper's "
                             "ratios, the packing to none"};
-  for (const PublishedAbr& published : tables.abr_by_length)
-    lengths.rows.push_back(abr_row(published, tables.tolerances.abr_by_length, packings));
+  for (const PublishedRow& published : tables.abr_by_length)
+    lengths.rows.push_back(abr_row(published, tables.tolerance("packing_by_length/abr"), packings));
   ValidationSet sets{.name = "hbp-abr-data",
                      .title = "HBP by data set, ABR",
                      .about = "Hierarchical packing with balance batching"};
-  for (const PublishedAbr& published : tables.abr_by_data_set)
-    sets.rows.push_back(abr_row(published, tables.tolerances.abr_by_data_set, packings));
+  for (const PublishedRow& published : tables.abr_by_data_set)
+    sets.rows.push_back(abr_row(published, tables.tolerance("abr_by_data_set/abr"), packings));
   return {lengths, sets};
 }
 

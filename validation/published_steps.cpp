@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <stdexcept>
 
 #include "scenarios/loader/load_scenario.hpp"
@@ -8,22 +7,22 @@
 #include "validation/cluster_hardware.hpp"
 #include "validation/fit_provenance.hpp"
 #include "validation/stack_fit.hpp"
-#include "validation/step_files.hpp"
 #include "validation/step_simulation.hpp"
+#include "validation/step_stacks.hpp"
 #include "validation/validation_sets.hpp"
 
 namespace packsim {
 namespace {
 
-// Of the project's target for published training steps.
+// These are the project's targets for published training steps.
 constexpr double kMedian = 0.08;
 constexpr double kNinetieth = 0.20;
 
 ValidationRow step_row(const PublishedStep& step, const HardwareProfile& hardware,
                        const FrameworkFactors& factors) {
-  ValidationRow row{.name = step.id, .published = step.step_time_s, .unit = "s", .note = step.note};
-  row.predicted = simulate_step(step, hardware, factors).step_s;
-  row.error = relative_error(row.predicted, row.published);
+  ValidationRow row =
+      compared_row(step.id, step.step_time_s, simulate_step(step, hardware, factors).step_s, "s");
+  row.note = step.note;
   return row;
 }
 

@@ -1,5 +1,8 @@
 #include "validation/published_tables.hpp"
 
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
 #include "scenarios/loader/json/json_reader.hpp"
 #include "scenarios/loader/json/problems.hpp"
 #include "scenarios/loader/load_scenario.hpp"
@@ -11,6 +14,7 @@ constexpr int kMost = 1 << 24;
 
 PublishedTableStep read_step(JsonReader& reader) {
   PublishedTableStep step;
+  reader.allow_any_keys();
   step.name = reader.string("ref");
   step.data = reader.string("data");
   step.capacity_tokens = reader.integer("capacity_tokens", 1, kMost);
@@ -21,112 +25,47 @@ PublishedTableStep read_step(JsonReader& reader) {
   step.step_time_s = reader.optional_positive("step_time_s");
   if (step.out_of_memory == step.step_time_s.has_value())
     reader.refuse("verdict", "fits with a step_time_s, out_of_memory without one");
-  reader.allow_any_keys();
   return step;
 }
 
-// Only rows that a shipped scenario reproduces.
-std::vector<PublishedRun> read_runs(JsonReader& tables, std::string_view key) {
-  std::vector<PublishedRun> runs;
-  for (JsonReader& reader : tables.objects(key)) {
+// Fractions of the published number, or absolute differences. Texts beside them say what they are of.
+std::map<std::string, double> read_tolerances(JsonReader& tables) {
+  std::map<std::string, double> tolerances;
+  JsonReader sets = tables.object("tolerances");
+  sets.allow_any_keys();
+  if (sets.silent()) return tolerances;
+  for (const auto& [set, names] : tables.value("tolerances")->items()) {
+    JsonReader reader = sets.object(set);
     reader.allow_any_keys();
-    PublishedRun run;
-    run.name = reader.string("ref");
-    run.strategy = reader.string("strategy");
-    run.scenario = reader.string("scenario");
-    run.gpu_days = reader.positive("gpu_days");
-    if (reader.has("abr")) run.abr = reader.number("abr", 0, 1);
-    if (reader.has("cr")) run.cr = reader.number("cr", 0, 1);
-    if (reader.has("dbr")) run.dbr = reader.number("dbr", 0, 1);
-    if (reader.has("pr")) run.pr = reader.number("pr", 0, 1);
-    run.note = reader.string("note", "");
-    runs.push_back(std::move(run));
+    for (const auto& [name, value] : names.items()) {
+      if (value.is_number()) tolerances[set + "/" + name] = reader.positive(name);
+    }
   }
-  return runs;
+  return tolerances;
 }
 
-std::vector<PublishedRatio> read_ratios(JsonReader& tables) {
-  std::vector<PublishedRatio> ratios;
-  for (JsonReader& reader : tables.objects("deepseek")) {
+// value: the key of the number. is_run: a shipped scenario reproduces every row of the table.
+std::vector<PublishedRow> read_rows(JsonReader& tables, std::string_view table, std::string_view value,
+                                    bool is_run = true) {
+  std::vector<PublishedRow> rows;
+  for (JsonReader& reader : tables.objects(table)) {
     reader.allow_any_keys();
-    ratios.push_back({.name = reader.string("ref"),
-                      .scenario = reader.string("scenario"),
-                      .over = "isf",
-                      .under = "hbp",
-                      .ratio = reader.positive("isf_over_hbp"),
-                      .note = reader.string("note", "")});
-  }
-  return ratios;
-}
-
-// Only of planners that are waited for.
-std::vector<PublishedWait> read_waits(JsonReader& tables) {
-  std::vector<PublishedWait> waits;
-  for (JsonReader& reader : tables.objects("flexsp_planning")) {
-    reader.allow_any_keys();
-    PublishedWait wait{.name = reader.string("ref"),
-                       .scenario = reader.string("scenario"),
-                       .strategy = reader.string("strategy"),
-                       .exposed_s = reader.number("exposed_data_s", 0, kMost),
-                       .model_s = reader.positive("model_s")};
-    if (wait.exposed_s > 0) waits.push_back(std::move(wait));
-  }
-  return waits;
-}
-
-std::vector<PublishedAbr> read_abrs(JsonReader& tables, std::string_view key) {
-  std::vector<PublishedAbr> abrs;
-  for (JsonReader& reader : tables.objects(key)) {
-    reader.allow_any_keys();
-    abrs.push_back({.name = reader.string("ref"),
-                    .scenario = reader.string("scenario", ""),
+    const auto ratio = [&](std::string_view key) {
+      return reader.has(key) ? std::optional(reader.number(key, 0, 1)) : std::nullopt;
+    };
+    rows.push_back({.name = reader.string("ref"),
+                    .scenario = is_run ? reader.string("scenario") : reader.string("scenario", ""),
                     .strategy = reader.string("strategy", ""),
+                    .value = reader.number(value, 0, kMost),
+                    .abr = ratio("abr"),
+                    .cr = ratio("cr"),
+                    .dbr = ratio("dbr"),
+                    .pr = ratio("pr"),
+                    .model_s = reader.optional_positive("model_s"),
                     .n_ranks = reader.integer("n_ranks", 1, kMost, 0),
-                    .abr = reader.number("abr", 0, 1),
                     .note = reader.string("note", "")});
   }
-  return abrs;
-}
-
-std::vector<PublishedDuration> read_durations(JsonReader& tables) {
-  std::vector<PublishedDuration> durations;
-  for (JsonReader& reader : tables.objects("overhead")) {
-    reader.allow_any_keys();
-    durations.push_back({.name = reader.string("ref"),
-                         .scenario = reader.string("scenario", ""),
-                         .strategy = reader.string("strategy", ""),
-                         .minutes = reader.positive("minutes"),
-                         .note = reader.string("note", "")});
-  }
-  return durations;
-}
-
-PublishedTolerances read_tolerances(JsonReader reader) {
-  reader.allow_any_keys();
-  const auto fraction = [&](std::string_view name, std::string_view key) {
-    JsonReader of = reader.object(name);
-    of.allow_any_keys();
-    return of.positive(key);
-  };
-  PublishedTolerances tolerances;
-  tolerances.step_mean = fraction("step_time", "mean_fraction");
-  tolerances.step_max = fraction("step_time", "max_fraction");
-  tolerances.step_left_out_mean = fraction("step_time", "left_out_mean_fraction");
-  tolerances.gc_layers = static_cast<int>(fraction("memory", "gc_layers"));
-  tolerances.ablation = fraction("ablation", "fraction");
-  tolerances.group_selection = fraction("group_selection", "fraction");
-  tolerances.strategies = fraction("strategies", "fraction");
-  tolerances.ratio = fraction("deepseek_ratio", "fraction");
-  tolerances.flexsp_gpu_days = fraction("flexsp", "gpu_days_fraction");
-  tolerances.flexsp_abr = fraction("flexsp", "abr");
-  tolerances.flexsp_cr = fraction("flexsp", "cr");
-  tolerances.planning = fraction("flexsp_planning", "fraction");
-  tolerances.abr_by_length = fraction("packing_by_length", "abr");
-  tolerances.abr_by_data_set = fraction("abr_by_data_set", "abr");
-  tolerances.rank_correlation = fraction("rank_correlation", "difference");
-  tolerances.longalign = fraction("longalign", "fraction");
-  tolerances.overhead = fraction("overhead", "fraction");
-  return tolerances;
+  return rows;
 }
 
 void read_setting(JsonReader reader, const DataPaths& data, PublishedTables& tables) {
@@ -147,6 +86,13 @@ void read_setting(JsonReader reader, const DataPaths& data, PublishedTables& tab
 
 }  // namespace
 
+double PublishedTables::tolerance(const std::string& name) const {
+  const auto found = tolerances.find(name);
+  if (found == tolerances.end())
+    throw std::invalid_argument("hbp.json: /tolerances/" + name + ": missing, expected number > 0");
+  return found->second;
+}
+
 PublishedTables load_published_tables(const std::string& path, const DataPaths& data) {
   Problems problems;
   const JsonDocument document = read_json(path, problems);
@@ -156,19 +102,21 @@ PublishedTables load_published_tables(const std::string& path, const DataPaths& 
     reader.allow_any_keys();
     reader.integer("format", 1, 1);
     read_setting(reader.object("setting"), data, tables);
-    tables.tolerances = read_tolerances(reader.object("tolerances"));
+    tables.tolerances = read_tolerances(reader);
     for (JsonReader& step : reader.objects("step_time")) tables.steps.push_back(read_step(step));
-    tables.ablation = read_runs(reader, "ablation");
-    tables.group_selection = read_runs(reader, "group_selection");
-    tables.strategies = read_runs(reader, "strategies");
-    tables.batching = read_runs(reader, "batching");
-    tables.ratios = read_ratios(reader);
-    tables.flexsp = read_runs(reader, "flexsp");
-    tables.planning = read_waits(reader);
-    tables.abr_by_length = read_abrs(reader, "packing_by_length");
-    tables.abr_by_data_set = read_abrs(reader, "abr_by_data_set");
-    tables.longalign = read_runs(reader, "longalign");
-    tables.overhead = read_durations(reader);
+    tables.ablation = read_rows(reader, "ablation", "gpu_days");
+    tables.group_selection = read_rows(reader, "group_selection", "gpu_days");
+    tables.strategies = read_rows(reader, "strategies", "gpu_days");
+    tables.batching = read_rows(reader, "batching", "gpu_days");
+    tables.flexsp = read_rows(reader, "flexsp", "gpu_days");
+    tables.longalign = read_rows(reader, "longalign", "gpu_days");
+    tables.ratios = read_rows(reader, "deepseek", "isf_over_hbp");
+    tables.planning = read_rows(reader, "flexsp_planning", "exposed_data_s");
+    // Only planners that are waited for.
+    std::erase_if(tables.planning, [](const PublishedRow& wait) { return wait.value <= 0; });
+    tables.abr_by_length = read_rows(reader, "packing_by_length", "abr", false);
+    tables.abr_by_data_set = read_rows(reader, "abr_by_data_set", "abr", false);
+    tables.overhead = read_rows(reader, "overhead", "minutes", false);
   }
   problems.throw_if_any();
   return tables;

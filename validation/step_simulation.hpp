@@ -1,7 +1,6 @@
 #pragma once
 
 #include <array>
-#include <vector>
 
 #include "models/coverage/published_step.hpp"
 #include "models/framework_factors.hpp"

@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "scenarios/loader/read_published_steps.hpp"
+
 namespace packsim {
 namespace {
 
@@ -115,6 +117,18 @@ bool is_fitted_to(const StackProfile& profile, const PublishedStep& step) {
   return std::ranges::none_of(plan_traits(step.model, step.plan), [](PlanTrait trait) {
     return std::ranges::find(kInNoFit, trait) != kInNoFit.end();
   });
+}
+
+std::vector<PublishedStep> load_held_out_steps(const DataPaths& data) {
+  return load_published_steps(data.root + "/validation/held_out_steps.json", data).steps;
+}
+
+std::vector<PublishedStep> load_all_steps(const DataPaths& data) {
+  std::vector<PublishedStep> steps =
+      load_published_steps(data.root + "/validation/published_steps.json", data).steps;
+  const std::vector<PublishedStep> held_out = load_held_out_steps(data);
+  steps.insert(steps.end(), held_out.begin(), held_out.end());
+  return steps;
 }
 
 }  // namespace packsim

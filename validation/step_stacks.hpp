@@ -5,6 +5,7 @@
 
 #include "models/coverage/published_step.hpp"
 #include "models/plan_traits.hpp"
+#include "scenarios/loader/data_paths.hpp"
 
 namespace packsim {
 
@@ -35,5 +36,10 @@ const StepStack& stack_of(std::string_view source);
 /// Whether a profile is fitted to the step. Steps with experts, offloading or fp8 are in no fit, as their own
 /// errors are larger than those of stacks (kPlanTraits); nor are those that the simulator cannot run.
 bool is_fitted_to(const StackProfile& profile, const PublishedStep& step);
+
+/// The training steps of held_out_steps.json. Throws as load_published_steps() does.
+std::vector<PublishedStep> load_held_out_steps(const DataPaths& data);
+/// Those of published_steps.json, then those of held_out_steps.json.
+std::vector<PublishedStep> load_all_steps(const DataPaths& data);
 
 }  // namespace packsim

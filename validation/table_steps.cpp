@@ -20,7 +20,7 @@ std::string table_of(const PublishedTableStep& step) {
   return "T" + step.name.substr(kStart.size(), step.name.find(',') - kStart.size());
 }
 
-// As the fit has them: documents of one length, the last one what is left.
+// Documents have one length, and the last one is what is left, as in the fit.
 Documents documents_of(std::int64_t pack_tokens, double document_tokens) {
   const std::int64_t length = std::llround(document_tokens);
   Documents documents;
@@ -84,31 +84,13 @@ class TableSteps {
   FitProvenance fit_;
 };
 
-ValidationRow time_row(const PublishedTableStep& step, double predicted_s, double tolerance) {
-  ValidationRow row{.name = step.name,
-                    .published = *step.step_time_s,
-                    .predicted = predicted_s,
-                    .unit = "s",
-                    .error = relative_error(predicted_s, *step.step_time_s)};
-  if (tolerance > 0) row.tolerance = tolerance;
-  row.outcome = outcome_of(row.error, row.tolerance);
-  return row;
-}
-
 // An out-of-memory verdict counts as one layer more than the model has; a prediction of none that fits too.
 ValidationRow memory_row(const PublishedTableStep& step, std::optional<int> fewest, int n_layers,
-                         int tolerance) {
+                         double tolerance) {
   const int published = step.out_of_memory ? n_layers + 1 : step.gc_layers;
   const int predicted = fewest.value_or(n_layers + 1);
-  ValidationRow row{.name = step.name,
-                    .published = static_cast<double>(published),
-                    .predicted = static_cast<double>(predicted),
-                    .unit = "layers",
-                    .error = static_cast<double>(predicted - published),
-                    .error_is_difference = true,
-                    .tolerance = static_cast<double>(tolerance),
-                    .is_fitted = true};
-  row.outcome = outcome_of(row.error, row.tolerance);
+  ValidationRow row = compared_row(step.name, published, predicted, "layers", tolerance, true);
+  row.is_fitted = true;
   // Verdicts are right or wrong, however near.
   if (step.out_of_memory == fewest.has_value()) row.outcome = Outcome::missed;
   if (step.out_of_memory || !fewest) {
@@ -122,7 +104,7 @@ ValidationRow memory_row(const PublishedTableStep& step, std::optional<int> fewe
 
 std::vector<ValidationSet> validate_table_steps(const PublishedTables& tables, const DataPaths& data) {
   const TableSteps steps(tables, data);
-  const PublishedTolerances& tolerances = tables.tolerances;
+  const double step_max = tables.tolerance("step_time/max_fraction");
   ValidationSet fitted{.name = "hbp-steps",
                        .title = "HBP step times, fitted",
                        .about =
@@ -137,17 +119,18 @@ std::vector<ValidationSet> validate_table_steps(const PublishedTables& tables, c
       .title = "HBP memory verdicts, fitted",
       .about = "The fewest checkpointed layers that fit, by two fitted numbers. 33 means that nothing fits"};
   for (const PublishedTableStep& step : tables.steps) {
-    memory.rows.push_back(
-        memory_row(step, steps.fewest_layers(step), tables.model.n_layers, tolerances.gc_layers));
+    memory.rows.push_back(memory_row(step, steps.fewest_layers(step), tables.model.n_layers,
+                                     tables.tolerance("memory/gc_layers")));
     if (!step.step_time_s) continue;
-    fitted.rows.push_back(time_row(step, steps.step_s(step), tolerances.step_max));
+    fitted.rows.push_back(compared_row(step.name, *step.step_time_s, steps.step_s(step), "s", step_max));
     fitted.rows.back().is_fitted = true;
     if (const std::optional<double> left_out_s = steps.left_out_s(step))
-      left_out.rows.push_back(time_row(step, *left_out_s, 0));
+      left_out.rows.push_back(compared_row(step.name, *step.step_time_s, *left_out_s, "s"));
   }
-  fitted.bounds = {{"mean error", mean_error(fitted.rows), tolerances.step_mean},
-                   {"worst error", worst_error(fitted.rows), tolerances.step_max}};
-  left_out.bounds = {{"mean error", mean_error(left_out.rows), tolerances.step_left_out_mean}};
+  fitted.bounds = {{"mean error", mean_error(fitted.rows), tables.tolerance("step_time/mean_fraction")},
+                   {"worst error", worst_error(fitted.rows), step_max}};
+  left_out.bounds = {
+      {"mean error", mean_error(left_out.rows), tables.tolerance("step_time/left_out_mean_fraction")}};
   return {fitted, left_out, memory};
 }
 

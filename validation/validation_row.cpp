@@ -41,6 +41,20 @@ const char* outcome_name(Outcome outcome) {
   return "";
 }
 
+ValidationRow compared_row(const std::string& name, double published, double predicted,
+                           const std::string& unit, std::optional<double> tolerance,
+                           bool error_is_difference) {
+  const double error = error_is_difference ? predicted - published : relative_error(predicted, published);
+  return {.name = name,
+          .published = published,
+          .predicted = predicted,
+          .unit = unit,
+          .error = error,
+          .error_is_difference = error_is_difference,
+          .tolerance = tolerance,
+          .outcome = outcome_of(error, tolerance)};
+}
+
 double mean_error(const std::vector<ValidationRow>& rows) {
   const std::vector<double> errors = sorted_errors(rows);
   if (errors.empty()) return 0;

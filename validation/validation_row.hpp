@@ -63,6 +63,11 @@ double relative_error(double predicted, double published);
 /// met if |error| is within the tolerance, missed if it is not; reported if there is no tolerance.
 Outcome outcome_of(double error, std::optional<double> tolerance);
 const char* outcome_name(Outcome outcome);
+/// A row with its error and whether the tolerance is met, which a prediction of NaN never does.
+/// error_is_difference: the error is not a share of the published number.
+ValidationRow compared_row(const std::string& name, double published, double predicted,
+                           const std::string& unit, std::optional<double> tolerance = {},
+                           bool error_is_difference = false);
 
 /// Mean and largest |error| of the rows that are not refused; 0 if there are none.
 double mean_error(const std::vector<ValidationRow>& rows);

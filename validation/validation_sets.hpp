@@ -3,7 +3,6 @@
 #include <map>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "experiment/results/report.hpp"
@@ -54,5 +53,11 @@ std::vector<ValidationSet> validate_held_out_steps(const DataPaths& data);
 std::vector<std::string> validation_set_names();
 /// The named sets, or all sets if no name is given. Throws std::invalid_argument for an unknown name.
 std::vector<ValidationSet> validate(std::span<const std::string> names, const DataPaths& data);
+
+/// Spearman's rank correlation of two lists of equal length: the linear correlation of their ranks, where
+/// equal values share the mean of their ranks. -1 to 1. None if a list has fewer than two different values.
+///
+/// Throws std::invalid_argument if the lists differ in length.
+std::optional<double> rank_correlation(std::span<const double> a, std::span<const double> b);
 
 }  // namespace packsim

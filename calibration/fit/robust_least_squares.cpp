@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "calibration/fit/dense_algebra.hpp"
-#include "models/kernels/measurement.hpp"
 
 namespace packsim {
 namespace {
@@ -61,9 +60,9 @@ class Search {
     return w;
   }
 
-  // Levenberg-Marquardt steps on weighted squares, the weights renewed at each accepted step. True where the
-  // steps have become small.
-  bool run(double scale, double (*weight)(double), int most_iterations) {
+  // Levenberg-Marquardt steps on weighted squares, the weights renewed at each accepted step, until the steps
+  // have become small.
+  void run(double scale, double (*weight)(double), int most_iterations) {
     double damping = 1e-3;
     for (int iteration = 0; iteration < most_iterations; ++iteration) {
       const Eigen::VectorXd w = all_weights(scale, weight);
@@ -84,14 +83,13 @@ class Search {
           r_ = tried;
           damping = std::max(damping / 8, 1e-12);
           moved = true;
-          if (step.cwiseAbs().maxCoeff() < 1e-7) return true;
+          if (step.cwiseAbs().maxCoeff() < 1e-7) return;
         } else {
           damping *= 10;
         }
       }
-      if (!moved) return true;  // no step goes down any more
+      if (!moved) return;  // no step goes down any more
     }
-    return false;
   }
 
   // Weights of the data over their variance, and of the priors, whose unit is their deviation.
@@ -193,14 +191,14 @@ RobustFit robust_least_squares(const Residuals& unweighted, const Eigen::VectorX
     scale = scale_now();
     if (std::abs(scale / before - 1) < 1e-3) break;
   }
-  RobustFit fit;
   for (int round = 0; round < 8; ++round) {
-    fit.converged = search.run(scale, tukey_weight, options.most_iterations / 5);
+    search.run(scale, tukey_weight, options.most_iterations / 5);
     const double before = scale;
     // The median told the outliers; the others tell the scale better than their median.
     if (options.scale == 0) scale = std::max(options.least_scale, tukey_scale(search, scale));
     if (std::abs(scale / before - 1) < 1e-3) break;
   }
+  RobustFit fit;
   fit.x = search.x();
   fit.residuals = search.residuals();
   fit.residuals.head(n_trust).array() /= options.trust.array();
@@ -210,11 +208,16 @@ RobustFit robust_least_squares(const Residuals& unweighted, const Eigen::VectorX
   return fit;
 }
 
-PositiveFit fit_positive(const std::function<Eigen::VectorXd(const std::vector<double>&)>& time_s,
-                         const Eigen::VectorXd& measured_s, const std::vector<double>& start,
-                         const Eigen::VectorXd& trust) {
+PositiveFit fit_positive(const RowTime& time_s, const std::vector<double>& measured_s,
+                         const std::vector<double>& start, const Eigen::VectorXd& trust) {
   constexpr double kNeeded = 1e-4;
-  const Eigen::VectorXd measured_log = measured_s.array().log();
+  const auto n_rows = static_cast<Eigen::Index>(measured_s.size());
+  const Eigen::VectorXd measured_log = Eigen::VectorXd::Map(measured_s.data(), n_rows).array().log();
+  const auto times_s = [&](const std::vector<double>& numbers) {
+    Eigen::VectorXd times(n_rows);
+    for (Eigen::Index i = 0; i < n_rows; ++i) times[i] = time_s(numbers, static_cast<std::size_t>(i));
+    return times;
+  };
   std::vector<std::size_t> active;
   for (std::size_t k = 0; k < start.size(); ++k) {
     if (start[k] > 0) active.push_back(k);
@@ -228,20 +231,20 @@ PositiveFit fit_positive(const std::function<Eigen::VectorXd(const std::vector<d
     return numbers;
   };
   const Residuals residuals = [&](const Eigen::VectorXd& x) {
-    return Eigen::VectorXd(time_s(with(x)).array().log().matrix() - measured_log);
+    return Eigen::VectorXd(times_s(with(x)).array().log().matrix() - measured_log);
   };
   Eigen::VectorXd x = Eigen::VectorXd::Zero(static_cast<Eigen::Index>(active.size()));
   while (true) {
     fit = robust_least_squares(residuals, x, {.trust = trust});
     values = with(fit.x);
     // What no row needs goes, the least needed first, and the rest is fitted again.
-    const Eigen::VectorXd full_s = time_s(values);
+    const Eigen::VectorXd full_s = times_s(values);
     std::size_t least = 0;
     double least_share = kNeeded;
     for (std::size_t i = 0; i < active.size() && active.size() > 1; ++i) {
       std::vector<double> without = values;
       without[active[i]] = 0;
-      const double share = (1 - time_s(without).array() / full_s.array()).abs().maxCoeff();
+      const double share = (1 - times_s(without).array() / full_s.array()).abs().maxCoeff();
       if (share < least_share) {
         least = i + 1;
         least_share = share;

@@ -25,7 +25,6 @@ struct RobustFit {
   Eigen::VectorXd residuals;   ///< all, priors included
   Eigen::VectorXd weights;     ///< [n_data] 0 (an outlier) .. 1
   double scale = 0;            ///< robust standard deviation of the data's residuals
-  bool converged = false;
 };
 
 using Residuals = std::function<Eigen::VectorXd(const Eigen::VectorXd& x)>;
@@ -54,11 +53,13 @@ struct PositiveFit {
   double scale = 0;
 };
 
-/// time_s: the model's times for given numbers, [n_rows]. The residuals are logarithms, the search is over
-/// the logarithms of the numbers. A number that no row needs (under 0.01 % of every time) becomes 0. trust:
-/// as in RobustOptions.
-PositiveFit fit_positive(const std::function<Eigen::VectorXd(const std::vector<double>&)>& time_s,
-                         const Eigen::VectorXd& measured_s, const std::vector<double>& start,
-                         const Eigen::VectorXd& trust = {});
+/// The time of a row by a model with these numbers.
+using RowTime = std::function<double(const std::vector<double>& numbers, std::size_t row)>;
+
+/// measured_s: [n_rows]. The residuals are logarithms, the search is over the logarithms of the numbers. A
+/// number that starts at 0 stays there, and one that no row needs (under 0.01 % of every time) becomes 0.
+/// trust: as in RobustOptions.
+PositiveFit fit_positive(const RowTime& time_s, const std::vector<double>& measured_s,
+                         const std::vector<double>& start, const Eigen::VectorXd& trust = {});
 
 }  // namespace packsim

@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <iostream>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -211,10 +209,7 @@ int run(const CommandLine& line) {
     }
   }
   count_gpus();
-  ChannelOptions options;
-  options.meeting_file = line.meeting_file;
-  const Launch launch = find_launch(process_environment(), {line.launcher, line.first_host});
-  const std::unique_ptr<ControlChannel> channel = make_coordination(launch, options);
+  const std::unique_ptr<ControlChannel> channel = make_coordination(find_launch(process_environment()));
   try {
     return run_on_gpus(cases, line, *channel);
   } catch (const std::exception& error) {

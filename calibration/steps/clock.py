@@ -25,7 +25,8 @@ class Clock:
         self.mark()
 
     def start_held(self, hold_s: float) -> None:
-        """As start(), but a GPU comes to the first mark only after hold_s; meanwhile work can be queued."""
+        """Starts as start() does, but a GPU comes to the first mark only after hold_s; meanwhile work can be
+        queued."""
         self._events, self._times_s = [], []
         self.synchronize()
         if self._is_gpu:

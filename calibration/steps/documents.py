@@ -58,6 +58,6 @@ class Documents:
         return [length for n_documents, length in self.runs for _ in range(n_documents)]
 
     def padded_to(self, multiple: int) -> Documents:
-        """With one more document of padding where the tokens are no multiple."""
+        """Adds one document of padding if the tokens are no multiple."""
         padding_tokens = -self.tokens % multiple
         return Documents.of_runs([*self.runs, (1, padding_tokens)]) if padding_tokens else self

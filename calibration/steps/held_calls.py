@@ -89,7 +89,7 @@ class HoldPlan:
         return False
 
     def plan_for(self, n_calls: int, host_s: float) -> None:
-        """Of n_calls, whose queueing takes host_s: as many of them as may be held."""
+        """Chooses how many of n_calls, whose queueing takes host_s, are held."""
         most = max(1, int(n_calls * _LONGEST_HOLD_S / max(_HOLD_PER_HOST * host_s, _LONGEST_HOLD_S)))
         self.n_calls = most
         # First calls may have waited because they were first.

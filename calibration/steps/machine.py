@@ -37,7 +37,7 @@ def _cpu_name() -> str:
 
 
 def device_name(device: torch.device) -> str:
-    """As measurement files name the GPU; a CPU counts as one."""
+    """Names the GPU as measurement files do; a CPU counts as one."""
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
     return f"CPU {_cpu_name()}, {torch.get_num_threads()} threads"
@@ -90,7 +90,7 @@ class GpuWatch:
         self.reset()
 
     def reset(self) -> None:
-        """Before the samples of a case."""
+        """Forgets earlier readings, before the samples of a case."""
         self._readings: list[Reading] = []
         self._next_s = 0.0
 
@@ -105,7 +105,7 @@ class GpuWatch:
         self._next_s = time.monotonic() + _READ_EVERY_S
 
     def details(self) -> dict[str, Any]:
-        """Of the readings since reset(); empty where there are none."""
+        """Summarises the readings since reset(); empty if there are none."""
         if not self._readings:
             return {}
         clocks_mhz = [reading.sm_clock_mhz for reading in self._readings]

@@ -38,7 +38,7 @@ _EXIT_USER, _EXIT_MACHINE, _EXIT_INTERRUPTED = 2, 3, 130
 
 
 def _cases(options: argparse.Namespace, architectures: dict[str, Architecture]) -> list[KernelCase]:
-    """Of all plans, each once. Raises UserError with every mistake of every plan."""
+    """Returns the cases of all plans, each once. Raises UserError with every mistake of every plan."""
     cases: dict[KernelCase, str] = {}
     mistakes: list[str] = []
     for number, text in enumerate(options.case, 1):
@@ -77,7 +77,7 @@ def _add_architecture_of(
 def _pointwise_sizes(
     cases: list[KernelCase], architectures: dict[str, Architecture]
 ) -> PointwiseSizes | None:
-    """Of the first model; others are compiled when they are built."""
+    """Takes the sizes of the first model; others are compiled when they are built."""
     models = [case.value("model") for case in cases if case.kernel == "step"]
     if not models:
         return None

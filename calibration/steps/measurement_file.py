@@ -64,7 +64,7 @@ class MeasurementFile:
             self.warning += ("\n" if self.warning else "") + said
 
     def _lock(self) -> None:
-        """Until the process ends. File systems that know no locks are trusted."""
+        """Locks the file until the process ends. File systems that know no locks are trusted."""
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
@@ -128,7 +128,8 @@ class MeasurementFile:
         return case.text in self.measured or skipped_for.startswith(OUT_OF_MEMORY)
 
     def begin(self, case: KernelCase) -> None:
-        """Before the case is measured. What ends it is its case or skipped line, or the end of the run."""
+        """Notes that a case begins, before it is measured. What ends it is its case or skipped line, or the
+        end of the run."""
         self._began_at_bytes = os.fstat(self._descriptor).st_size
         self.append({"began": case.text})
         self._begun = case.text

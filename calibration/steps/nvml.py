@@ -71,7 +71,7 @@ class NvmlGpu:
         return version.value.decode()
 
     def read(self) -> Reading:
-        """Of this moment; takes microseconds."""
+        """Returns the reading of this moment; takes microseconds."""
         return Reading(
             sm_clock_mhz=self._number("nvmlDeviceGetClockInfo", _CLOCK_SM),
             power_w=self._power_w(),

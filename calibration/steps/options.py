@@ -13,6 +13,18 @@ from calibration.steps.training.loss import FORMS
 _DESCRIPTION = """Measures whole training steps and single kernels of PyTorch, for packsim calibrate.
 Several GPUs: torchrun --nproc-per-node N calibration/steps/measure_steps.py ..."""
 
+# Option, default, least value, help. A default without a point: an integer.
+_NUMBERS = (
+    ("--warmup", 3, 0, "samples that are thrown away, at least"),
+    ("--warmup-s", 0.2, 0, "seconds of samples that are thrown away, at least"),
+    ("--min-samples", 5, 1, "at least so many samples"),
+    ("--max-samples", 50, 1, "at most so many samples"),
+    ("--noise-fraction", 0.005, 0, "enough when the median is known this well"),
+    ("--min-case-s", 0.15, 0, "seconds of samples a case, at least; before --max-samples"),
+    ("--budget-s", 30.0, 0, "seconds of samples a case at most"),
+    ("--budget-total-s", 0.0, 0, "no case begins when the run has taken so many seconds; 0: no such end"),
+    ("--case-timeout-s", 300.0, 0.001, "a case that takes longer ends the program, status 3"),
+)
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> None:  # type: ignore[override]
@@ -41,29 +53,8 @@ def _parser() -> argparse.ArgumentParser:
         "--loss", default=FORMS[0], help="chunked: bf16 logits, fp32 by rows; fp32: a whole fp32 copy"
     )
     parser.add_argument("--compile", default="auto", help="memory-bound operations: auto (on a GPU), yes, no")
-    parser.add_argument("--warmup", default="3", help="samples that are thrown away, at least (3)")
-    parser.add_argument(
-        "--warmup-s", default="0.2", help="seconds of samples that are thrown away, at least (0.2)"
-    )
-    parser.add_argument("--min-samples", default="5", help="at least so many samples (5)")
-    parser.add_argument("--max-samples", default="50", help="at most so many samples (50)")
-    parser.add_argument(
-        "--noise-fraction", default="0.005", help="enough when the median is known this well (0.005)"
-    )
-    parser.add_argument(
-        "--min-case-s",
-        default="0.15",
-        help="seconds of samples a case, at least; before --max-samples (0.15)",
-    )
-    parser.add_argument("--budget-s", default="30", help="seconds of samples a case at most (30)")
-    parser.add_argument(
-        "--budget-total-s",
-        default="0",
-        help="no case begins when the run has taken so many seconds; 0: no such end (0)",
-    )
-    parser.add_argument(
-        "--case-timeout-s", default="300", help="a case that takes longer ends the program, status 3 (300)"
-    )
+    for option, default, _, text in _NUMBERS:
+        parser.add_argument(option, default=default, help=f"{text} ({default:g})")
     parser.add_argument(
         "--retry-failed", action="store_true", help="measure cases again in which an earlier run ended"
     )
@@ -101,15 +92,10 @@ def parse_options(arguments: Sequence[str] | None) -> argparse.Namespace:
     _one_of(mistakes, "--attention", options.attention, ("auto", *IMPLEMENTATIONS))
     _one_of(mistakes, "--loss", options.loss, FORMS)
     _one_of(mistakes, "--compile", options.compile, ("auto", "yes", "no"))
-    options.warmup = _number(mistakes, "--warmup", options.warmup, 0, True)
-    options.warmup_s = _number(mistakes, "--warmup-s", options.warmup_s, 0, False)
-    options.min_samples = _number(mistakes, "--min-samples", options.min_samples, 1, True)
-    options.max_samples = _number(mistakes, "--max-samples", options.max_samples, 1, True)
-    options.noise_fraction = _number(mistakes, "--noise-fraction", options.noise_fraction, 0, False)
-    options.min_case_s = _number(mistakes, "--min-case-s", options.min_case_s, 0, False)
-    options.budget_s = _number(mistakes, "--budget-s", options.budget_s, 0, False)
-    options.budget_total_s = _number(mistakes, "--budget-total-s", options.budget_total_s, 0, False)
-    options.case_timeout_s = _number(mistakes, "--case-timeout-s", options.case_timeout_s, 0.001, False)
+    for option, default, low, _ in _NUMBERS:
+        name = option.removeprefix("--").replace("-", "_")
+        value = _number(mistakes, option, getattr(options, name), low, isinstance(default, int))
+        setattr(options, name, value)
     if options.max_samples < options.min_samples:
         got = f"got {options.max_samples} after --min-samples {options.min_samples}"
         mistakes.append(f"--max-samples: expected at least as many as --min-samples, {got}")

@@ -44,7 +44,7 @@ class Ranks:
             self._agreement = dist.new_group(backend="gloo", timeout=timeout)
         except (RuntimeError, ValueError) as error:
             raise MachineError(f"torch.distributed: {error}") from error
-        # On Ctrl-C all ranks must leave the same collective, so the signal is only noted here.
+        # All ranks must leave the same collective on Ctrl-C, so the signal is only noted here.
         self._handlers = {
             number: signal.signal(number, self._note_interrupt) for number in (signal.SIGINT, signal.SIGTERM)
         }
@@ -76,7 +76,7 @@ class Ranks:
         return [row for row, _ in rows]
 
     def _gather_pickled(self, value: Any) -> list[Any]:
-        # As all_gather_object does, which however needs NumPy.
+        # This gathers as all_gather_object does, which needs NumPy, however.
         own = torch.frombuffer(bytearray(pickle.dumps(value)), dtype=torch.uint8)
         sizes = [torch.zeros(1, dtype=torch.int64) for _ in range(self.size)]
         dist.all_gather(sizes, torch.tensor([own.numel()]), group=self._agreement)

@@ -118,7 +118,8 @@ class StepMeasurer:
             rows = self._ranks.gather(peaks)
             row["peak_memory_bytes"] = max(allocated for allocated, _ in rows)
             row["details"]["peak_reserved_bytes"] = max(reserved for _, reserved in rows)
-            # Between steps: weights and optimizer states, without gradients and activations.
+            # The GPU keeps these between steps: weights and optimizer states, without gradients and
+            # activations.
             row["details"]["kept_bytes"] = torch.cuda.memory_allocated(device)
         return row
 

@@ -21,7 +21,7 @@ from calibration.steps.memory_estimate import step_memory_bytes
 from calibration.steps.training.architecture import Architecture, known_architectures
 
 LENGTHS_FOLDER = Path(__file__).resolve().parents[2] / "scenarios" / "lengths"
-# From short tasks to whole books.
+# Samples range from short tasks to whole books.
 _SOURCES = (
     "tulu3_like_939344.npy",
     "mixture_real_short.csv",

@@ -11,7 +11,7 @@ EXIT_STATUS = 3  # the machine's failure
 
 
 class Watchdog:
-    """Around one case. A hung GPU or rank can be left by ending the process alone; the case's began line
+    """Watches one case. A hung GPU or rank can be left by ending the process alone; the case's began line
     stays in the file, and the next run passes it by."""
 
     def __init__(self, case: str, timeout_s: float) -> None:

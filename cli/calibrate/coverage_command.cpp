@@ -6,14 +6,12 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/calibrate/commands.hpp"
-#include "cli/calibrate/inputs.hpp"
 #include "cli/shared/interrupts.hpp"
 #include "cli/shared/print.hpp"
 #include "cli/shared/progress.hpp"
 #include "cli/shared/scenario_argument.hpp"
 #include "experiment/plans/check_strategies.hpp"
 #include "experiment/plans/plan_strategy.hpp"
-#include "files/write_file.hpp"
 #include "models/coverage/coverage.hpp"
 #include "models/coverage/measurement_list.hpp"
 #include "models/coverage/schedule_kernels.hpp"
@@ -177,11 +175,10 @@ void cover(const CoverageArguments& arguments, const CommandContext& context) {
   if (!arguments.plan.empty()) {
     std::vector<KernelCase> cases;
     for (const UnmeasuredCase& row : unmeasured) cases.push_back(row.kernel);
-    const WholeOutputs whole;
-    write_file(arguments.plan,
-               measurement_list_text(
-                   cases, fmt::format("What {} does not have of {}, the largest share of time first.",
-                                      profile.name, scenario.name)));
+    write_output(arguments.plan,
+                 measurement_list_text(
+                     cases, fmt::format("What {} does not have of {}, the largest share of time first.",
+                                        profile.name, scenario.name)));
   }
   if (arguments.json) return;
   if (unmeasured.empty()) {

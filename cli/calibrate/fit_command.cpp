@@ -11,7 +11,6 @@
 #include "cli/calibrate/inputs.hpp"
 #include "cli/shared/interrupts.hpp"
 #include "cli/shared/print.hpp"
-#include "files/write_file.hpp"
 #include "reports/text/numbers.hpp"
 #include "reports/text/text_table.hpp"
 #include "scenarios/loader/json/problems.hpp"
@@ -125,8 +124,7 @@ void fit_hardware(const FitArguments& arguments, const Measurements& measurement
                                                         .library = chosen_libraries(arguments.libraries)});
   fit.profile.missing_kernels_from = as_seen_from(arguments.hardware, arguments.missing_from);
   print_hardware_fit(fit, arguments.listed);
-  const WholeOutputs whole;
-  write_file(arguments.hardware, hardware_profile_json(fit.profile));
+  write_output(arguments.hardware, hardware_profile_json(fit.profile));
   print_out("\nWrote {}\n", arguments.hardware);
 }
 
@@ -143,8 +141,7 @@ void fit_framework(const FitArguments& arguments, const CommandContext& context,
                                                   .description = arguments.description,
                                                   .hardware = as_seen_from(arguments.framework, on)});
   print_out("{}", framework_fit_text(fit));
-  const WholeOutputs whole;
-  write_file(arguments.framework, framework_profile_json(fit));
+  write_output(arguments.framework, framework_profile_json(fit));
   print_out("Wrote {}\n", arguments.framework);
 }
 

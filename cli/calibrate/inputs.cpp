@@ -1,6 +1,7 @@
 #include "cli/calibrate/inputs.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <map>
 #include <memory>
@@ -30,11 +31,9 @@ std::function<std::vector<KernelUse>(const KernelCase&)> kernels_of_steps(const 
 std::string gpu_of(const Measurements& measurements) {
   std::set<std::string> gpus;
   for (const Measurement& row : measurements.rows) gpus.insert(measurements.source_of(row).gpu);
-  if (gpus.size() > 1) {
-    std::string names;
-    for (const std::string& gpu : gpus) names += (names.empty() ? "" : ", ") + gpu;
-    throw std::invalid_argument(fmt::format("expected measurements of one kind of GPU, got {}", names));
-  }
+  if (gpus.size() > 1)
+    throw std::invalid_argument(
+        fmt::format("expected measurements of one kind of GPU, got {}", fmt::join(gpus, ", ")));
   return gpus.empty() ? "" : *gpus.begin();
 }
 

@@ -5,17 +5,47 @@
 #include <cstdlib>
 #include <memory>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "cli/calibrate/commands.hpp"
 #include "cli/calibrate/make_plan.hpp"
 #include "cli/shared/interrupts.hpp"
 #include "cli/shared/print.hpp"
-#include "files/write_file.hpp"
 #include "models/coverage/measurement_list.hpp"
+#include "scenarios/loader/data_paths.hpp"
+#include "scenarios/loader/json/json_reader.hpp"
+#include "scenarios/loader/json/suggest.hpp"
+#include "scenarios/loader/lengths/read_lengths.hpp"
 #include "scenarios/loader/load_scenario.hpp"
-#include "scenarios/loader/plan_inputs.hpp"
 
 namespace packsim {
+namespace {
+
+// Each once.
+std::vector<Transformer> models_of_scenarios(const DataPaths& data) {
+  std::set<std::string> names;
+  Problems problems;
+  for (const std::string& scenario : names_of(kScenarioFiles, data)) {
+    const JsonDocument document =
+        read_json(path_of(kScenarioFiles, scenario, data), problems, Comments::allowed);
+    JsonReader reader(document, problems);
+    reader.allow_any_keys();
+    names.insert(reader.string("model"));
+  }
+  problems.throw_if_any();
+  std::vector<Transformer> models;
+  for (const std::string& name : names) models.push_back(load_model(name, data));
+  return models;
+}
+
+// The real mixtures that plans draw packs from.
+std::vector<LengthSet> shipped_length_sets(const DataPaths& data) {
+  std::vector<LengthSet> sets;
+  for (const char* name : {"mixture_real_short", "mixture_real_long_2k"})
+    sets.push_back({name, read_lengths(fmt::format("{}/scenarios/lengths/{}.csv", data.root, name))});
+  return sets;
+}
 
 std::string describe_plan(const MeasurementList& plan) {
   std::string text = fmt::format("{} cases, about {:.0f} s on one GPU", plan.cases.size(), plan.one_gpu_s);
@@ -24,6 +54,8 @@ std::string describe_plan(const MeasurementList& plan) {
   if (plan.over_memory > 0) text += fmt::format("; {} left out as they do not fit", plan.over_memory);
   return text;
 }
+
+}  // namespace
 
 std::string make_plan_text(const MeasurementListRequest& request, const DataPaths& data,
                            std::string* description) {
@@ -41,11 +73,9 @@ std::string make_plan_text(const MeasurementListRequest& request, const DataPath
   options.length_sets = shipped_length_sets(data);
   const MeasurementList plan = measurement_list(models, options);
   if (description != nullptr) *description = describe_plan(plan);
-  std::string names;
-  for (const Transformer& model : models) names += (names.empty() ? "" : ", ") + model.name;
   return measurement_list_text(
       plan, fmt::format("What to measure for {}, size {}, on up to {} GPU{}, {} a node.",
-                        of_scenarios ? "the models of the shipped scenarios" : names,
+                        of_scenarios ? "the models of the shipped scenarios" : join(names_in(models)),
                         request.quick ? "quick" : "full", request.n_gpus, request.n_gpus == 1 ? "" : "s",
                         options.gpus_per_node));
 }
@@ -82,8 +112,7 @@ void add_calibrate_plan_command(CLI::App& calibrate, const CommandContext& conte
       print_exact(text);
       return;
     }
-    const WholeOutputs whole;
-    write_file(*out, text);
+    write_output(*out, text);
     print_out("Wrote {}: {}\n", *out, description);
   });
 }

@@ -12,7 +12,6 @@
 #include "cli/shared/member_check.hpp"
 #include "cli/shared/print.hpp"
 #include "files/shell_quoted.hpp"
-#include "files/write_file.hpp"
 
 namespace packsim {
 namespace {
@@ -77,10 +76,7 @@ std::vector<std::string> plan_files(const RunArguments& arguments, const DataPat
   const fs::path plan = fs::path(out).replace_extension(".plan.txt");
   std::string description;
   const std::string text = make_plan_text(arguments.request, data, &description);
-  if (!arguments.dry_run) {
-    const WholeOutputs whole;
-    write_file(plan.string(), text);
-  }
+  if (!arguments.dry_run) write_output(plan.string(), text);
   print_out("Plan {}: {}\n", plan.string(), description);
   std::fflush(stdout);
   return {plan.string()};
@@ -88,7 +84,7 @@ std::vector<std::string> plan_files(const RunArguments& arguments, const DataPat
 
 void measure_machine(const RunArguments& arguments, const CommandContext& context) {
   if (arguments.out.empty()) throw std::invalid_argument("--out: expected a file, got \"\"");
-  // Without a launcher the shell makes way for the program, so that signals reach it.
+  // The shell makes way for the program if there is no launcher, so that signals reach it.
   std::string command = arguments.launcher.empty() ? "exec" : arguments.launcher;
   command += " ";
   command += measuring_program(arguments, context.data_root);

@@ -11,15 +11,12 @@
 namespace packsim {
 namespace {
 
+using formats_detail::counted;
 using formats_detail::display_columns;
 using formats_detail::grouped;
 using formats_detail::percent;
 
 constexpr std::size_t kHeaderLines = 2;
-
-std::string counted(std::int64_t n, const std::string& thing) {
-  return grouped(n) + " " + thing + (n == 1 ? "" : "s");
-}
 
 // "2,048 tokens each", "4,096, .., 3,281 tokens": of many packs the middle is left out.
 std::string pack_sizes(const std::vector<Documents>& packs) {

@@ -25,7 +25,7 @@
 namespace packsim {
 namespace {
 
-struct ValidateArguments {
+struct ValidateStepsArguments {
   std::string profile;
   std::vector<std::string> files;
   std::vector<std::string> fit_files;
@@ -51,10 +51,8 @@ nlohmann::ordered_json framework_json(const StepValidation& validation) {
   nlohmann::ordered_json json;
   const FrameworkProfile& framework = *validation.framework;
   if (!validation.framework_fit) {
-    const TimeFactors factors = time_factors(framework.factors);
-    for (std::size_t k = 0; k < kNTimeFactors; ++k) json[kTimeFactorNames[k]] = {{"value", factors[k]}};
-    json["reserved_bytes"] = {{"value", framework.factors.reserved_bytes}};
-    json["logits_bytes_per_vocab_entry"] = {{"value", framework.factors.logits_bytes_per_vocab_entry}};
+    for (const FrameworkNumber& number : kFrameworkNumbers)
+      json[number.name] = {{"value", framework.factors.*number.value}};
     return json;
   }
   const FrameworkFit& fit = *validation.framework_fit;
@@ -150,8 +148,8 @@ void print_validation(const StepValidation& validation, const ModelByName& model
     print_out("{}", formats_detail::wrapped("note: " + note, static_cast<int>(width_columns), 2));
 }
 
-// Of the files, and of --fit beside them, whose steps are others.
-MeasurementFile read_steps(const ValidateArguments& arguments, std::set<std::string>& fit_steps) {
+// Reads the steps of the files and, beside them, of --fit, whose steps must be others.
+MeasurementFile read_steps(const ValidateStepsArguments& arguments, std::set<std::string>& fit_steps) {
   std::vector<std::string> files = arguments.files;
   if (!arguments.fit_files.empty()) {
     for (const Measurement& row : read_measurements(arguments.fit_files).measurements.rows)
@@ -176,7 +174,7 @@ std::filesystem::path hardware_file(const std::string& name, const std::string& 
 
 // Numbers on top of one hardware profile say little on top of another one, and steps are priced as
 // calibration/steps runs them.
-FrameworkProfile load_framework(const ValidateArguments& arguments, const DataPaths& data) {
+FrameworkProfile load_framework(const ValidateStepsArguments& arguments, const DataPaths& data) {
   const FrameworkProfile framework = load_profile(arguments.framework, data);
   const std::string folder = std::filesystem::path(arguments.framework).parent_path().string();
   if (hardware_file(framework.hardware, is_path(arguments.framework) ? folder : "", data) !=
@@ -195,7 +193,7 @@ FrameworkProfile load_framework(const ValidateArguments& arguments, const DataPa
   return framework;
 }
 
-void validate(const ValidateArguments& arguments, const CommandContext& context) {
+void validate(const ValidateStepsArguments& arguments, const CommandContext& context) {
   const DataPaths data{.root = context.data_root};
   const HardwareProfile profile = load_hardware_profile(arguments.profile, data);
   std::set<std::string> fit_steps;
@@ -238,7 +236,7 @@ void validate(const ValidateArguments& arguments, const CommandContext& context)
 void add_calibrate_validate_command(CLI::App& calibrate, const CommandContext& context) {
   CLI::App* command = calibrate.add_subcommand(
       "validate", "Predict measured training steps from a hardware profile, and show every error");
-  auto arguments = std::make_shared<ValidateArguments>();
+  auto arguments = std::make_shared<ValidateStepsArguments>();
   command->add_option("profile", arguments->profile, "Hardware profile, by name or path")->required();
   command->add_option("steps", arguments->files, "Measurement files with steps, held out from every fit")
       ->required();

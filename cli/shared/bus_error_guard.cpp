@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <cstring>
 
 #include "cli/shared/exit_codes.hpp"
 #include "files/text/printable.hpp"

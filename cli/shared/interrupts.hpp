@@ -1,8 +1,13 @@
 #pragma once
 
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
 namespace packsim {
 
-/// From now on SIGINT (Ctrl-C), SIGTERM and SIGHUP end the program with a line on stderr and the exit code
+/// SIGINT (Ctrl-C), SIGTERM and SIGHUP from now on end the program with a line on stderr and the exit code
 /// 128 + the signal's number, at once or, while outputs are being written, when they are whole. A second
 /// signal does not wait. Signals that whoever started the program had it ignore, as nohup does, stay ignored.
 void end_at_interrupts();
@@ -16,5 +21,9 @@ class WholeOutputs {
   WholeOutputs(const WholeOutputs&) = delete;
   WholeOutputs& operator=(const WholeOutputs&) = delete;
 };
+
+/// A file that an interrupt leaves whole.
+void write_output(const std::string& path, std::string_view text);
+void write_output(const std::string& path, std::span<const std::byte> bytes);
 
 }  // namespace packsim

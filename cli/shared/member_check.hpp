@@ -1,7 +1,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
-#include <span>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -14,5 +14,8 @@ CLI::Validator member_check(std::vector<std::string> names);
 
 /// The names of the option's member_check; none if it has none.
 std::vector<std::string> members_of(CLI::Option& option);
+
+/// Lets an option take a number of tokens in [low, high] as people write it: 65536 or 64K.
+CLI::Validator token_check(std::int64_t low, std::int64_t high);
 
 }  // namespace packsim

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <cstdio>
 
+#include "cli/shared/print.hpp"
 #include "files/text/printable.hpp"
 
 namespace packsim {
@@ -43,6 +45,13 @@ void Progress::note(const std::string& line) {
   fmt::print(stderr, "{}{}\n", line_open_ ? "\r\x1b[K" : "", printable(line));
   line_open_ = false;
   std::fflush(stderr);
+}
+
+void announce_long_work(double work_s) {
+  constexpr double kLong_s = 60;
+  if (work_s < kLong_s) return;
+  print_error("This may take about {:.0f} minute{}; Ctrl-C ends it.\n", std::ceil(work_s / 60),
+              work_s <= 60 ? "" : "s");
 }
 
 }  // namespace packsim

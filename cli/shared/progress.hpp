@@ -29,4 +29,8 @@ class Progress {
   bool line_open_ = false;
 };
 
+/// Says on stderr that the work may take long, if the estimate is a minute or more. To be called before the
+/// work starts, so that no line of Progress is written over.
+void announce_long_work(double work_s);
+
 }  // namespace packsim

@@ -1,10 +1,17 @@
-#include "cli/shell/completion.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
 
+#include "cli/commands.hpp"
+#include "cli/shared/member_check.hpp"
+#include "cli/shared/print.hpp"
+#include "cli/shell/command_tree.hpp"
 #include "files/shell_quoted.hpp"
 
 namespace packsim {
@@ -55,7 +62,7 @@ std::string option_names(const CommandNode& node) {
   return names;
 }
 
-// Of words that are all there can be, files are none.
+// Files complete an argument only if its words are not all there can be.
 bool takes_files(const CommandNode& node) {
   return std::ranges::any_of(node.options, [](const CommandOption& option) {
     return option.is_positional && option.has_other_values;
@@ -137,8 +144,6 @@ std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n'));
 }
 
-}  // namespace
-
 std::string bash_completion(std::span<const CommandNode> tree) {
   return std::string(kBashStart) +
          bash_function(
@@ -148,6 +153,7 @@ std::string bash_completion(std::span<const CommandNode> tree) {
          "complete -o filenames -F _packsim packsim\n";
 }
 
+// By zsh's own bashcompinit.
 std::string zsh_completion(std::span<const CommandNode> tree) {
   return "# For zsh: source <(packsim completion zsh)\n"
          "(( $+functions[compdef] )) || { autoload -U +X compinit && compinit }\n"
@@ -184,6 +190,22 @@ std::string fish_completion(std::span<const CommandNode> tree) {
     }
   }
   return text;
+}
+
+}  // namespace
+
+void add_completion_command(CLI::App& app, const CommandContext& context) {
+  CLI::App* command = app.add_subcommand("completion", "Print a script that completes commands in a shell");
+  auto shell = std::make_shared<std::string>();
+  command->add_option("shell", *shell, "bash, zsh or fish")
+      ->required()
+      ->check(member_check({"bash", "zsh", "fish"}));
+  command->callback([&app, shell, context] {
+    const std::vector<CommandNode> tree = command_tree(app, {.root = context.data_root});
+    print_exact(*shell == "fish"  ? fish_completion(tree)
+                : *shell == "zsh" ? zsh_completion(tree)
+                                  : bash_completion(tree));
+  });
 }
 
 }  // namespace packsim

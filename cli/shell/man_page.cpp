@@ -1,10 +1,15 @@
-#include "cli/shell/man_page.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
+#include <span>
+#include <string>
+
+#include "cli/commands.hpp"
+#include "cli/shared/print.hpp"
+#include "cli/shell/command_tree.hpp"
 
 namespace packsim {
 namespace {
@@ -64,8 +69,7 @@ std::string option_text(const CommandOption& option) {
   return text;
 }
 
-}  // namespace
-
+// In the man macros.
 std::string man_page(std::span<const CommandNode> tree, const std::string& version) {
   std::string text = fmt::format(".TH PACKSIM 1 \"\" \"packsim {}\" \"User Commands\"\n", roff(version));
   text += ".ad l\n.nh\n";  // names are neither stretched nor cut
@@ -82,6 +86,15 @@ std::string man_page(std::span<const CommandNode> tree, const std::string& versi
       "packsim.\n";
   text += ".SH ENVIRONMENT\n.TP\n\\fBPACKSIM_DATA\\fR\nFolder of models, clusters, profiles and scenarios.\n";
   return text;
+}
+
+}  // namespace
+
+void add_man_command(CLI::App& app, const CommandContext& context) {
+  CLI::App* command = app.add_subcommand("man", "Print the manual page packsim(1)");
+  command->callback([&app, context] {
+    print_exact(man_page(command_tree(app, {.root = context.data_root}), context.version));
+  });
 }
 
 }  // namespace packsim

@@ -22,17 +22,13 @@ std::string role_name(LengthRole role) {
   }
 }
 
-Json number(const std::optional<double>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-
 Json case_json(const Scenario& scenario, const ProfiledCase& one) {
   Json json = {{"pack_tokens", one.pack_tokens},
                {"sp_degree", one.sequence.ulysses},
                {"gc_layers", one.gc_layers},
                {"feasible", one.feasible()},
-               {"peak_memory_bytes", number(one.peak_memory_bytes)},
-               {"step_s", number(one.step_s)},
+               {"peak_memory_bytes", optional_json(one.peak_memory_bytes)},
+               {"step_s", optional_json(one.step_s)},
                {"tokens_per_gpu_second", nullptr},
                {"obstacle", nullptr}};
   if (one.feasible()) json["tokens_per_gpu_second"] = tokens_per_gpu_second(scenario, one);
@@ -54,7 +50,7 @@ Json tuned_group_json(const Scenario& scenario, const TunedGroup& group) {
   return {{"pack_tokens", group.pack_tokens},
           {"sp_degree", group.sequence.ulysses},
           {"gc_layers", group.gc_layers},
-          {"step_s", number(group.step_s)},
+          {"step_s", optional_json(group.step_s)},
           {"roles", roles},
           {"near_ties", tied}};
 }

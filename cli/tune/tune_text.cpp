@@ -6,9 +6,9 @@
 #include "cli/tune/tune_outcome.hpp"
 #include "experiment/costs/warnings.hpp"
 #include "files/text/printable.hpp"
+#include "models/plan/plan_text.hpp"
 #include "planning/tune/best_case.hpp"
 #include "reports/text/numbers.hpp"
-#include "reports/text/plan_text.hpp"
 #include "reports/text/text_table.hpp"
 
 namespace packsim {
@@ -17,7 +17,6 @@ namespace {
 using formats_detail::capacity;
 using formats_detail::gibibytes;
 using formats_detail::grouped;
-using formats_detail::sequence_text;
 using formats_detail::text_table;
 
 std::string packs_and_degree(std::int64_t pack_tokens, int sp_degree) {
@@ -140,8 +139,8 @@ std::string search_text(const TuneOutcome& outcome) {
     return text + fmt::format(" None of {} other sets of groups takes less.\n", search.n_candidates - 1);
   std::string groups;
   for (const SearchedGroup& group : search.chosen.groups) {
-    groups += (groups.empty() ? "" : ", ") +
-              fmt::format("{} at SP {}", capacity(group.capacity_tokens), sequence_text(group.sequence));
+    groups += (groups.empty() ? "" : "; ") + fmt::format("{} at {}", capacity(group.capacity_tokens),
+                                                         degrees_text(plan_of_group({}, group)));
   }
   return text + fmt::format("\nThe best of {} sets of groups takes {:.3g} ({:+.1f} %): {}\n",
                             search.n_candidates, search.chosen.gpu_days,

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/shared/moved_scenario.hpp"
-#include "experiment/plans/plan_strategy.hpp"
+#include "experiment/plans/plan_group.hpp"
 
 namespace packsim {
 namespace {

@@ -19,8 +19,8 @@ using Load = std::function<Scenario(const Settings&)>;
 using Progress = std::function<void(const std::string&)>;
 using Estimated = std::function<void(double)>;
 
-// The strategy, or the fastest of the scenario's that train the job that was asked for; the first where none
-// has a time.
+// The named strategy, or the fastest one that trains the job that was asked for; the first if none has a
+// time.
 StrategyResult run_to_advise(Scenario scenario, const std::string& strategy, int n_threads,
                              const Progress& progress, const Estimated& estimated) {
   if (!strategy.empty()) keep_strategies(scenario, {strategy});
@@ -74,7 +74,7 @@ bool is_of_same_key(const Settings& one, const Settings& other) {
   });
 }
 
-// Two at a time, of those that can be made at all.
+// All pairs of the changes that can be made at all, of different keys.
 std::vector<AdvisedChange> pairs_of(const std::vector<AdvisedChange>& singles) {
   std::vector<AdvisedChange> pairs;
   for (std::size_t i = 0; i < singles.size(); ++i) {

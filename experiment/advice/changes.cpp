@@ -9,7 +9,7 @@ namespace {
 
 using Found = std::optional<Settings>;
 
-// "strategies.isf.", and the number of the strategy where a dot in its name would be read as a step.
+// "strategies.isf.", or with the strategy's number if a dot in its name would be read as a step.
 std::string of_strategy(const Scenario& scenario, const StrategySpec& spec) {
   if (spec.name.find_first_of(".=") == std::string::npos) return "strategies." + spec.name + ".";
   const auto at = std::ranges::find(scenario.strategies, spec.name, &StrategySpec::name);
@@ -34,7 +34,7 @@ Settings parallelism(const Scenario& scenario, const StrategySpec& spec, std::st
   return {fmt::format("{}parallelism.{}", of_strategy(scenario, spec), setting)};
 }
 
-// Half or twice of what the only group of a strategy has.
+// Sets a key of the strategy's only group to half or twice of what it is.
 Found of_only_group(const Scenario& scenario, const StrategySpec& spec, std::string_view key, double value) {
   if (spec.groups.size() != 1 || spec.searches_plan || value < 1) return {};
   return Settings{fmt::format("{}{}={:.0f}", of_strategy(scenario, spec), key, value)};
@@ -107,7 +107,7 @@ std::function<Found(const Scenario&, const StrategySpec&)> stage(int zero_stage_
   };
 }
 
-// Besides what the scenario has free already.
+// Makes this exchange free, besides what is free in the scenario already.
 Found with_free(const Scenario& scenario, std::string_view name) {
   std::vector<std::string_view> free = free_names(scenario);
   if (std::ranges::find(free, name) != free.end()) return {};

@@ -17,7 +17,7 @@ struct PriceBasis {
   Uncertainty uncertainty;
 };
 
-/// fraction: share of the run's GPU time by cause. account: the evidence for its prices. plans: of its
+/// fraction: share of the run's GPU time by cause. account: the evidence for its prices. plans: those of its
 /// groups.
 PriceBasis price_basis(const Scenario& scenario, std::span<const ParallelPlan> plans,
                        const std::array<double, kNCauses>& fraction, const PriceAccount& account);

@@ -11,8 +11,8 @@
 namespace packsim {
 namespace {
 
-// With a pool of spare units: so many runs that their mean is known to a hundredth of their spread, fewer
-// where they fail often, as these differ less.
+// Simulates a run with a pool of spare units so many times that the mean is known to a hundredth of the
+// spread; fewer times if runs fail often, as they then differ less.
 ReliabilityResult simulated_run(double work_s, std::int64_t n_gpus, const FailureModel& model,
                                 std::uint64_t seed) {
   constexpr std::int64_t kMostRuns = 10'000;
@@ -26,8 +26,8 @@ ReliabilityResult simulated_run(double work_s, std::int64_t n_gpus, const Failur
   try {
     return simulate_runs(work_s, n_gpus, model, std::clamp(n_runs, kFewestRuns, kMostRuns), seed);
   } catch (const std::invalid_argument&) {
-    // The model is sound, as the closed form took it: the runs fail more often than can be simulated, since
-    // they wait for repairs in which more units fail.
+    // The closed form has accepted the model, so the runs fail more often than can be simulated: more units
+    // fail while they wait for repairs.
     constexpr double kNever = std::numeric_limits<double>::infinity();
     bound.expected_wall_s = bound.gpu_days = bound.n_failures = kNever;
     bound.restart_s = bound.lost_s = kNever;

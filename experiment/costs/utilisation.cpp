@@ -30,7 +30,7 @@ double attention_flop(const Transformer& model, const Packing& packing, std::siz
   return flop;
 }
 
-// Samples of a pack, of those that are cut only the ones that begin in it.
+// Number of samples of a pack; one that is cut counts only where it begins.
 std::int64_t samples_of(const Packing& packing, std::size_t group, std::size_t pack,
                         const MicroBatch& batch) {
   if (packing.pieces.empty()) return batch.n_items;

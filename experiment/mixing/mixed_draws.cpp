@@ -50,8 +50,8 @@ class AssumedRewards {
   std::vector<std::optional<RewardCurve>> curves_;
 };
 
-// Of a subset, the mean of its groups: over the groups for a norm that is measured on each, and as draws come
-// for the loss of training.
+// A subset's reward is the mean of its groups'. Groups weigh the same for a norm that is measured on each,
+// and as often as they are drawn for the loss of training.
 MixtureRewards assumed_rewards(const AssumedRewards& curves, const Mixture& mixture,
                                const MixtureProbabilities& probabilities) {
   const Arms& arms = mixture.arms();
@@ -78,7 +78,7 @@ MixtureRewards recorded_rewards(const std::vector<RecordedRewards>& rows, std::i
 
 constexpr std::size_t kMostWindows = 100'000;
 
-// At most so many that sums of lengths stay far within 64 bits.
+// Tokens of a window, limited so that sums of lengths stay far within 64 bits.
 std::int64_t window_tokens_of(const MixingSpec& spec, std::int64_t tokens_per_iteration) {
   constexpr std::int64_t kMost = std::int64_t{1} << 60;
   if (spec.update_every_steps > kMost / tokens_per_iteration) return kMost;
@@ -141,10 +141,10 @@ ProbeLengths probe_lengths(const MixedDraws& draws, const ProbeSpec& spec, std::
   ProbeLengths lengths;
   lengths.gradient.resize(arms.n_subsets());
   lengths.perplexity.resize(arms.n_arms());
-  const auto add = [&](std::size_t arm, int n, std::uint64_t purpose, std::vector<std::int32_t>& of) {
+  const auto add = [&](std::size_t arm, int n, std::uint64_t purpose, std::vector<std::int32_t>& to) {
     for (const std::uint32_t sample : Mixture::probe_samples(
              arms, draws.seed, static_cast<std::int64_t>(update), arm, static_cast<std::size_t>(n), purpose))
-      of.push_back(draws.sample_lengths_tokens[sample]);
+      to.push_back(draws.sample_lengths_tokens[sample]);
   };
   for (std::size_t arm = 0; arm < arms.n_arms(); ++arm) {
     add(arm, spec.gradient_samples, kGradient, lengths.gradient[arms.subset_of_arm(arm)]);

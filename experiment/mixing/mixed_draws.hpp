@@ -16,7 +16,7 @@ struct MixtureWindow {
   std::size_t n_draws = 0;
   std::int64_t first_step = 0;  ///< if every step trained exactly the tokens that are asked for
   MixtureProbabilities probabilities;
-  /// What the update before this window was told; none in the first one, and for policies that need nothing.
+  /// The rewards of the update before this window; none in the first window, and for policies that need none.
   std::optional<MixtureRewards> rewards = {};
 };
 
@@ -45,9 +45,9 @@ ProbeLengths probe_lengths(const MixedDraws& draws, const ProbeSpec& spec, std::
 /// Lets the mixture's policy draw the whole run: windows of update_every_steps x tokens_per_iteration tokens,
 /// between which it is told the rewards that the scenario records or assumes.
 ///
-/// stands_still: with the probabilities of step 0 throughout, and without updates. Throws what draw_subsets()
-/// throws, and std::invalid_argument for policies, traces and curves that do not fit the subsets, naming the
-/// scenario.
+/// stands_still: whether the probabilities of step 0 hold throughout, without updates. Throws what
+/// draw_subsets() throws, and std::invalid_argument for policies, traces and curves that do not fit the
+/// subsets, naming the scenario.
 MixedDraws draw_mixture(const Scenario& scenario, bool stands_still = false);
 
 }  // namespace packsim

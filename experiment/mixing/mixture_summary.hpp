@@ -5,7 +5,7 @@
 
 namespace packsim {
 
-/// What a mixture has drawn, and what that rests on.
+/// The draws of a mixture, and what they rest on.
 MixtureSummary summarize_mixture(const Scenario& scenario, const MixedDraws& draws);
 
 }  // namespace packsim

@@ -88,7 +88,7 @@ void PlanJoiner::add(PlannedStrategy plan, const StrategySpec& spec, std::vector
     plan.schedule.dropped_tokens = 0;
   }
   if (!plan.packing.planned.iterations.empty()) {
-    // As they are trained, without those that wait.
+    // The iterations are those that are trained; the ones that wait are out of the schedule.
     plan.packing.planned = {.placed = plan.schedule.placed, .iterations = plan.schedule.iterations};
   }
   std::vector<std::uint32_t> draws_of_items;
@@ -120,13 +120,12 @@ PlannedStrategy PlanJoiner::join(const StrategySpec& spec) {
     run.add(plans_[w], groups_of_plan(spec, plans_[w]), items_[w]);
     if (w > 0) plans_[w] = {};  // its memory
   }
-  PlannedStrategy plan = run.finish(scenario_, spec);
-  plan.schedule.epochs = 1;
-  plan.windows = std::move(windows_);
+  RunParts parts{.epochs = {}, .windows = std::move(windows_), .moves = {}};
   if (n_moves_ > 0) {
     moves_.mean_move_iterations /= static_cast<double>(n_moves_);
-    plan.moves = moves_;
+    parts.moves = moves_;
   }
+  PlannedStrategy plan = run.finish(scenario_, spec, std::move(parts));
   std::vector<char> is_packed(draws_.lengths_tokens.size(), 0);
   std::int64_t n_packed = 0;
   for (const PackSet& packs : plan.packing.groups) {

@@ -8,15 +8,15 @@
 
 namespace packsim {
 
-/// Makes one plan of the plans of windows.
+/// Joins the plans of windows into one.
 class PlanJoiner {
  public:
   /// Both are kept by reference.
   PlanJoiner(const Scenario& scenario, const MixedDraws& draws) : scenario_(scenario), draws_(draws) {}
 
-  /// Adds the plan of the next window. spec: of the window. items: [n_samples of the plan] the draw that each
-  /// is. left: the samples of the plan, ascending, that wait for the next window; their packs are not
-  /// trained.
+  /// Adds the plan of the next window. spec: the strategy in the window. items: [n_samples of the plan], the
+  /// draw that each is. left: the samples of the plan, ascending, that wait for the next window; their packs
+  /// are not trained.
   void add(PlannedStrategy plan, const StrategySpec& spec, std::vector<std::uint32_t> items,
            const std::vector<std::uint32_t>& left);
 

@@ -93,7 +93,7 @@ class Pools {
 };
 
 void check_pools(const StrategySpec& spec) {
-  if (find_strategy(spec.strategy)->plan_batches != nullptr) {
+  if (forms_iterations(spec)) {
     throw std::invalid_argument(fmt::format(
         "mixture_packs: expected window or run for strategy {}, which forms iterations itself, got pools",
         spec.strategy));
@@ -104,8 +104,8 @@ void check_pools(const StrategySpec& spec) {
 
 // Packs of one window as a packing of their own.
 struct WindowPacks {
-  std::vector<std::uint32_t> draws;   // that each item is
-  std::vector<std::int32_t> lengths;  // of the items
+  std::vector<std::uint32_t> draws;   // the draw that each item is
+  std::vector<std::int32_t> lengths;  // lengths of the items
   std::vector<PackSet> groups;
 };
 

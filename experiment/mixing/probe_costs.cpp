@@ -9,7 +9,8 @@
 #include <utility>
 
 #include "models/kernels/make_case.hpp"
-#include "models/step/micro_batch_time.hpp"
+#include "models/state_traffic.hpp"
+#include "models/step/pass/pass_time.hpp"
 #include "packing/pack.hpp"
 #include "sim/run/probe_burst.hpp"
 #include "sim/step/rank_work.hpp"
@@ -46,7 +47,7 @@ class ProbePricer {
 
   int n_gpus() const { return plan_.schedule.n_gpus; }
 
-  // Passes of these samples, each alone or packed.
+  // Passes of these samples: packed, or each sample alone.
   std::vector<ProbePass> passes(std::span<const std::int32_t> lengths, bool packs, bool backward) {
     std::map<std::size_t, std::vector<std::int32_t>> by_group;
     for (const std::int32_t length : lengths) {
@@ -75,7 +76,7 @@ class ProbePricer {
     return passes;
   }
 
-  // Of the sums and counts of all arms.
+  // Time to exchange the sums and counts of all arms.
   SimTime exchange_of(std::size_t n_numbers) {
     const int n = scenario_.cluster.n_gpus();
     if (n == 1) return {};
@@ -105,7 +106,7 @@ class ProbePricer {
       if (backward) chunk_ns += backward_time(price, priced.chunks[c]).total_ns;
       std::int64_t gathers_ns = 0;
       for (const StateUnit& unit : priced.states[c].units) gathers_ns += unit.gather_ns + unit.fetch_ns;
-      if (plan.zero_stage == 3) chunk_ns = std::max(chunk_ns, (backward ? 2 : 1) * gathers_ns);
+      if (gathers_every_pass(plan)) chunk_ns = std::max(chunk_ns, (backward ? 2 : 1) * gathers_ns);
       stage_ns[c % stage_ns.size()] += chunk_ns;
     }
     return {.gpus = plan_.schedule.groups[group].gpus_per_pack,
@@ -131,7 +132,7 @@ UpdatePasses passes_of(ProbePricer& pricer, const ProbeLengths& lengths, bool pa
   return passes;
 }
 
-// Where passes run.
+// The GPUs on which passes run.
 struct ProbeMachine {
   int n_gpus = 1;
   SimTime exchange = {};
@@ -140,18 +141,19 @@ struct ProbeMachine {
   bool has_one_degree = true;  // whether as many GPUs share every pack
   double idle_gpu_s = 0;       // of the GPUs in the step before an update
 
-  // A pass needs all stages of a pipeline, the weights of all ranks in lockstep, and GPUs that wait together:
-  // those of a rank do, where all packs are shared by as many.
+  // A pass can hide if it needs neither all stages of a pipeline nor, in lockstep, the weights of all ranks,
+  // and if its GPUs wait together: a single GPU, or those of a rank if equally many share every pack.
   bool can_hide(const ProbePass& pass) const {
     return !has_pipeline && !in_lockstep && (has_one_degree || pass.gpus == 1);
   }
-  ProbeBurst burst(std::span<const ProbePass> passes, ProbePlacement placement) const {
-    if (placement == ProbePlacement::repeated) return repeat_probes(passes, n_gpus);
-    return in_lockstep ? lockstep_probes(passes, n_gpus, exchange) : spread_probes(passes, n_gpus, exchange);
+  SimTime time(std::span<const ProbePass> passes, ProbePlacement placement) const {
+    if (placement == ProbePlacement::repeated) return repeated_probes_time(passes);
+    return in_lockstep ? lockstep_probes_time(passes, n_gpus, exchange)
+                       : spread_probes_time(passes, n_gpus, exchange);
   }
 };
 
-// The passes as this way runs them: forward passes in the idle time of the step before, if it may.
+// The passes as a ProbeSpec runs them: if it may, forward passes in the idle time of the step before.
 struct PricedUpdate {
   double time_s = 0;
   double hidden_gpu_s = 0;
@@ -164,7 +166,7 @@ PricedUpdate price_update(const UpdatePasses& passes, const ProbeSpec& spec, con
     forwards.insert(forwards.end(), passes.perplexity.begin(), passes.perplexity.end());
   PricedUpdate priced;
   if (spec.overlaps) {
-    // Shortest first: the most of them fit.
+    // The shortest come first, so that the most of them fit.
     std::ranges::stable_sort(forwards, {}, [](const ProbePass& pass) { return pass.gpus * pass.time_ns; });
     const auto fits = std::ranges::find_if(forwards, [&](const ProbePass& pass) {
       if (!machine.can_hide(pass)) return true;
@@ -176,7 +178,7 @@ PricedUpdate price_update(const UpdatePasses& passes, const ProbeSpec& spec, con
     forwards.erase(forwards.begin(), fits);
   }
   all.insert(all.end(), forwards.begin(), forwards.end());
-  priced.time_s = to_seconds(machine.burst(all, spec.placement).time) + spec.actor_update_s;
+  priced.time_s = to_seconds(machine.time(all, spec.placement)) + spec.actor_update_s;
   return priced;
 }
 
@@ -207,7 +209,7 @@ std::vector<std::size_t> priced_updates(std::size_t n) {
   return updates;
 }
 
-// How many times as many forward passes of samples an update takes on a rank as training does between two.
+// Forward passes of samples that an update takes on a rank, over those of training between two updates.
 double passes_fraction(const MixedDraws& draws, const ProbeSpec& spec, const PlannedStrategy& plan) {
   const auto n_arms = static_cast<double>(draws.arms.n_arms());
   const double forwards = n_arms * (kForwardsOfBoth * spec.gradient_samples +
@@ -221,7 +223,7 @@ double passes_fraction(const MixedDraws& draws, const ProbeSpec& spec, const Pla
   }
   const double n_ranks = plan.schedule.n_gpus / (gpus_per_pack / n_packs);
   const double times = spec.placement == ProbePlacement::repeated ? n_ranks : 1;
-  // Between two updates: of all windows but the last one.
+  // Draws between two updates, over all windows but the last one.
   const MixtureWindow& last = draws.windows.back();
   const double of_window = static_cast<double>(last.first_draw) / static_cast<double>(draws.n_probed_updates);
   return times * forwards / (kForwardsOfBoth * of_window);
@@ -242,7 +244,8 @@ std::vector<ProbeCost> probe_costs(const Scenario& scenario, const MixedDraws& d
   const ProbeMachine machine{
       .n_gpus = n_gpus,
       .exchange = pricer.exchange_of(2 * (draws.arms.n_subsets() + draws.arms.n_arms())),
-      .in_lockstep = has([](const ParallelPlan& one) { return one.zero_stage == 3 || one.ep_degree > 1; }),
+      .in_lockstep =
+          has([](const ParallelPlan& one) { return gathers_every_pass(one) || one.ep_degree > 1; }),
       .has_pipeline = has([](const ParallelPlan& one) { return one.pp_degree > 1; }),
       .has_one_degree = std::ranges::all_of(plan.schedule.groups,
                                             [&](const GroupPlan& group) {

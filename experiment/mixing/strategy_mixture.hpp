@@ -8,8 +8,8 @@
 
 namespace packsim {
 
-/// What the mixture means for a strategy that was simulated: its windows, and what rewards cost beside them.
-/// StrategyMixture::plan and still are left out.
+/// The windows of a simulated strategy, and the cost of measuring rewards. StrategyMixture::plan and still
+/// are left out.
 StrategyMixture strategy_mixture(const Scenario& scenario, const StrategySpec& spec,
                                  const PlannedStrategy& plan, const MixedDraws& draws,
                                  const SimulatedRun& run, ScenarioPricers& pricers);

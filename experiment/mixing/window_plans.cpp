@@ -15,12 +15,8 @@
 namespace packsim {
 namespace {
 
-bool forms_iterations(const StrategySpec& spec) {
-  return find_strategy(spec.strategy)->plan_batches != nullptr;
-}
-
 void refuse_cuts(const StrategySpec& spec) {
-  if (!find_strategy(spec.strategy)->cuts_samples && spec.over_long != OverLong::split) return;
+  if (!strategy_of(spec).cuts_samples && spec.over_long != OverLong::split) return;
   throw std::invalid_argument(fmt::format(
       "mixing: expected a strategy that keeps samples whole, as pieces cannot wait for the next window, "
       "got {}",
@@ -59,7 +55,7 @@ class WindowPlanner {
     if (!is_last && !forms_iterations(spec)) spec.last_iteration = LastIteration::drop;
     PlannedStrategy plan = plan_strategy(scenario_, spec, lengths, pricers_);
     std::vector<std::uint32_t> left;
-    if (!is_last && forms_iterations(spec)) drop_small_iteration(plan);
+    if (!is_last && forms_iterations(spec)) plan = without_small_iteration(std::move(plan));
     if (!is_last) left = untrained_items(plan);
     std::vector<std::uint32_t> waiting;
     for (const std::uint32_t item : left) waiting.push_back(items[item]);
@@ -67,7 +63,7 @@ class WindowPlanner {
     return waiting;
   }
 
-  // Of the items in packs, those whose packs the schedule does not train.
+  // Samples in packs that the schedule does not train, ascending.
   static std::vector<std::uint32_t> untrained_items(const PlannedStrategy& plan) {
     std::vector<std::uint32_t> items;
     for (std::size_t g = 0; g < plan.packing.groups.size(); ++g) {
@@ -81,12 +77,12 @@ class WindowPlanner {
     return items;
   }
 
-  // A strategy that forms iterations trains all it has; where its smallest iteration is far from the size
-  // asked for, that is the rest of its data, which can wait.
-  void drop_small_iteration(PlannedStrategy& plan) const {
+  // A strategy that forms iterations trains all it has. If its smallest iteration is far smaller than asked
+  // for, that iteration is a rest of the data and can wait.
+  PlannedStrategy without_small_iteration(PlannedStrategy plan) const {
     constexpr double kSmall = 0.9;
-    Schedule& schedule = plan.schedule;
-    if (schedule.iterations.size() < 2) return;
+    Schedule schedule = plan.schedule;
+    if (schedule.iterations.size() < 2) return plan;
     std::vector<std::int64_t> tokens(schedule.iterations.size(), 0);
     for (std::size_t i = 0; i < tokens.size(); ++i) {
       for (const PlacedPack& placed : schedule.packs(schedule.iterations[i]))
@@ -95,10 +91,9 @@ class WindowPlanner {
     const auto smallest = std::ranges::min_element(tokens);
     if (static_cast<double>(*smallest) >=
         kSmall * static_cast<double>(scenario_.training.tokens_per_iteration))
-      return;
+      return plan;
     drop_iteration(schedule, static_cast<std::size_t>(smallest - tokens.begin()));
-    plan.uses = {};
-    count_trained_groups(plan);
+    return with_schedule(std::move(plan), std::move(schedule));
   }
 
   static void drop_iteration(Schedule& schedule, std::size_t index) {
@@ -133,8 +128,7 @@ FoundPlan with_plan_for(const Scenario& scenario, const StrategySpec& spec, cons
   found.spec.searches_plan = false;
   found.spec.mixture_packs = spec.mixture_packs;
   found.spec.mixture_plan = spec.mixture_plan;
-  if (find_strategy(found.spec.strategy)->chooses_groups)
-    found.spec.groups = groups_of_plan(found.spec, found.plan);
+  if (chooses_groups(found.spec)) found.spec.groups = groups_of_plan(found.spec, found.plan);
   if (!spec.zero_stages.empty()) found.spec = at_chosen_stage(scenario, found.spec, found.plan);
   found.plan = {};
   return found;

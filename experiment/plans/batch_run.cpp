@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <span>
 
-#include "experiment/plans/plan_strategy.hpp"
+#include "experiment/plans/plan_group.hpp"
 #include "experiment/pricers/job_of.hpp"
 #include "models/state_traffic.hpp"
 #include "packing/flexsp/options.hpp"
@@ -15,7 +15,7 @@
 namespace packsim {
 namespace {
 
-// Full packs of the group, with as many checkpointed layers as these need.
+// The cost of the group's packs, with the checkpointed layers that full ones need.
 PackCost price_of(const Scenario& scenario, const ParallelPlan& base, const GroupSpec& group,
                   ScenarioPricers& pricers) {
   const PlannedGroup full = plan_group(scenario, base, group, group.capacity_tokens, base.pp_degree);
@@ -44,8 +44,8 @@ struct StepLine {
   double of_pack = 0;  // times the time of the mean pack
 };
 
-// Stages of a pipeline differ, so filling it takes less or more than packs of the stage that takes longest.
-// By least squares over the candidates, whose packs have many sizes.
+// Stages of a pipeline differ, so filling it takes less or more time than packs of the slowest stage. The
+// line is fitted by least squares to the candidates, whose packs have many sizes.
 StepLine pipeline_line(std::span<const CandidateGroup> candidates) {
   const auto n = static_cast<double>(candidates.size());
   double sum_x = 0;
@@ -65,7 +65,7 @@ StepLine pipeline_line(std::span<const CandidateGroup> candidates) {
   return {.step_s = (sum_y - slope * sum_x) / n, .of_pack = slope};
 }
 
-// What a step sends beside its first and last packs, from packs that are too short to hide it.
+// Time of what a step sends beside its first and last packs, as packs show that are too short to hide it.
 double hidden_s(const CandidateGroup& candidate, const StepLine& line) {
   const double more_s = candidate.short_step_s - line.step_s - line.of_pack * candidate.short_pack_s;
   return more_s > 0 ? more_s + candidate.short_pack_s : 0;
@@ -86,7 +86,7 @@ BatchRun run_of(const Scenario& scenario, const StrategySpec& spec,
                           .gc_layers = candidate.plan.gc_layers});
     run.setting.groups.push_back(candidate.group);
   }
-  // Of the shortest packs, which hide the least of what is sent beside them.
+  // The shortest packs hide the least of what is sent beside them.
   const auto shortest = std::ranges::min_element(candidates, {}, full_pack_s);
   run.setting.step_s = shortest->step_s;
   const StepLine line =
@@ -133,8 +133,7 @@ BatchSetting unpriced_setting(const Scenario& scenario, const StrategySpec& spec
 
 std::optional<BatchRun> batch_run(const Scenario& scenario, const StrategySpec& spec,
                                   std::int64_t longest_tokens, ScenarioPricers& pricers) {
-  if (find_strategy(spec.strategy)->chooses_groups)
-    return chosen_run(scenario, spec, longest_tokens, pricers);
+  if (chooses_groups(spec)) return chosen_run(scenario, spec, longest_tokens, pricers);
   BatchRun run = empty_run(scenario, spec);
   run.groups = spec.groups;
   for (std::size_t g = 0; g < run.groups.size(); ++g)
@@ -155,7 +154,7 @@ void drop_empty_groups(Packing& packing, std::vector<GroupSpec>& groups) {
     }
     ++n;
   }
-  // One stays, so that there is something to show.
+  // One group stays, so that there is something to show.
   n = std::max<std::size_t>(n, 1);
   groups.resize(n);
   packing.groups.resize(n);

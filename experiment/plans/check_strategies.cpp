@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "experiment/plans/batch_run.hpp"
+#include "experiment/plans/plan_group.hpp"
 #include "experiment/plans/plan_strategy.hpp"
 #include "models/parallel_plan.hpp"
 #include "models/state_traffic.hpp"
@@ -85,7 +86,7 @@ void check_strategies(const Scenario& scenario, std::span<const std::int32_t> le
   for (std::size_t i = 0; i < scenario.strategies.size(); ++i) {
     StrategySpec spec = scenario.strategies[i];
     try {
-      const Strategy& strategy = *find_strategy(spec.strategy);
+      const Strategy& strategy = strategy_of(spec);
       if (!trains_something(spec, lengths_tokens)) {
         messages.push_back(
             fmt::format("{}: /strategies/{}: {}: expected samples to train, got none: all are empty, or "
@@ -102,13 +103,11 @@ void check_strategies(const Scenario& scenario, std::span<const std::int32_t> le
       if (spec.searches_plan) spec.groups = {whole_samples(spec, lengths_tokens)};
       PackRequest request = pack_request(spec, spec.groups, lengths_tokens);
       const BatchSetting setting = unpriced_setting(scenario, spec);
-      if (strategy.plan_batches != nullptr) request.setting = &setting;
+      if (strategy.forms_iterations()) request.setting = &setting;
       check_request(spec.strategy, request);
       for (const GroupSpec& group : spec.groups) {
         if (spec.micro_batches_per_rank || spec.searches_plan) continue;
-        micro_batches_that_fit(scenario.training.tokens_per_iteration,
-                               packed_gpus(base_plan(scenario, spec)) / group.sequence.gpus_per_pack(),
-                               group.capacity_tokens);
+        full_micro_batches(scenario, spec, group);
       }
     } catch (const std::invalid_argument& error) {
       messages.push_back(

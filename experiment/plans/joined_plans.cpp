@@ -9,7 +9,7 @@
 namespace packsim {
 namespace {
 
-// Where the packs of a plan's group are in the run.
+// The place of the packs of a plan's group in the run.
 struct Place {
   std::uint16_t group = 0;
   std::uint32_t first_pack = 0;
@@ -42,7 +42,7 @@ void append(const Iterations& from, std::span<const Place> places, Iterations& t
 }  // namespace
 
 std::vector<GroupSpec> groups_of_plan(const StrategySpec& spec, const PlannedStrategy& plan) {
-  if (!find_strategy(spec.strategy)->chooses_groups) return spec.groups;
+  if (!chooses_groups(spec)) return spec.groups;
   std::vector<GroupSpec> groups;
   for (const PlannedGroup& group : plan.groups) {
     groups.push_back(
@@ -82,15 +82,14 @@ StrategySpec at_chosen_stage(const Scenario& scenario, const StrategySpec& spec,
 
 JoinedPlans::JoinedPlans(std::vector<GroupSpec> groups, const PlannedStrategy& first)
     : groups_(std::move(groups)) {
-  Packing& packing = run_.packing;
+  Packing& packing = packed_.packing;
   packing.strategy = first.packing.strategy;
   for (const GroupSpec& group : groups_) packing.capacities_tokens.push_back(group.capacity_tokens);
   packing.groups.resize(groups_.size());
-  packing.attention = first.packing.attention;
-  run_.schedule.groups.resize(groups_.size());
-  run_.schedule.n_gpus = first.schedule.n_gpus;
-  run_.schedule.epochs = 0;
-  run_.schedule.curriculum_iterations = first.schedule.curriculum_iterations;
+  placed_.schedule.groups.resize(groups_.size());
+  placed_.schedule.n_gpus = first.schedule.n_gpus;
+  placed_.schedule.epochs = 0;
+  placed_.schedule.curriculum_iterations = first.schedule.curriculum_iterations;
 }
 
 void JoinedPlans::add(const PlannedStrategy& plan, std::span<const GroupSpec> groups,
@@ -98,34 +97,36 @@ void JoinedPlans::add(const PlannedStrategy& plan, std::span<const GroupSpec> gr
   std::vector<Place> places;
   for (std::size_t g = 0; g < groups.size(); ++g) {
     const auto at = static_cast<std::size_t>(std::ranges::find(groups_, groups[g]) - groups_.begin());
-    PackSet& packs = run_.packing.groups[at];
+    PackSet& packs = packed_.packing.groups[at];
     places.push_back(
         {.group = static_cast<std::uint16_t>(at), .first_pack = static_cast<std::uint32_t>(packs.n_packs())});
     append(plan.packing.groups[g], items, packs);
-    run_.schedule.groups[at] = plan.schedule.groups[g];
+    placed_.schedule.groups[at] = plan.schedule.groups[g];
   }
-  const auto n_batches = static_cast<std::int64_t>(run_.packing.planned.iterations.size());
+  const auto n_batches = static_cast<std::int64_t>(packed_.packing.planned.iterations.size());
   for (SolveRecord solve : plan.solves) {
     solve.batch += n_batches;
-    run_.solves.push_back(solve);
+    packed_.solves.push_back(solve);
   }
-  append(plan.packing.planned, places, run_.packing.planned);
-  Schedule& schedule = run_.schedule;
+  append(plan.packing.planned, places, packed_.packing.planned);
+  Schedule& schedule = placed_.schedule;
   append(plan.schedule, places, schedule);
   schedule.epochs += plan.schedule.epochs;
   schedule.dropped_packs += plan.schedule.dropped_packs;
   schedule.repeated_packs += plan.schedule.repeated_packs;
   schedule.dropped_tokens += plan.schedule.dropped_tokens;
   schedule.repeated_tokens += plan.schedule.repeated_tokens;
-  run_.packing_s += plan.packing_s;
-  run_.scheduling_s += plan.scheduling_s;
+  packed_.packing_s += plan.packing_s;
+  placed_.scheduling_s += plan.scheduling_s;
 }
 
-PlannedStrategy JoinedPlans::finish(const Scenario& scenario, const StrategySpec& spec) {
-  set_scheduled_groups(scenario, spec, groups_, run_);
-  for (std::size_t g = 0; g < groups_.size(); ++g)
-    run_.schedule.groups[g].gc_layers = run_.groups[g].gc_layers;
-  return std::move(run_);
+PlannedStrategy JoinedPlans::finish(const Scenario& scenario, const StrategySpec& spec, RunParts parts) {
+  if (!parts.windows.empty()) placed_.schedule.epochs = 1;
+  PackedData packed = packed_data(spec, std::move(packed_.packing));
+  packed.solves = std::move(packed_.solves);
+  packed.packing_s = packed_.packing_s;
+  placed_.uses = count_pack_uses(packed.batches, placed_.schedule);
+  return planned_strategy(scenario, spec, groups_, std::move(packed), std::move(placed_), std::move(parts));
 }
 
 }  // namespace packsim

@@ -19,7 +19,7 @@ std::shared_ptr<const PackAttentions::OfGroups> PackAttentions::of(
     }
     times = known->times;
   }
-  // Nothing that it does throws but for want of memory, of which all who wait for it hear.
+  // make() throws only if memory runs out, and then for all that wait for the times.
   if (is_new) {
     try {
       promise.set_value(std::make_shared<const OfGroups>(make()));

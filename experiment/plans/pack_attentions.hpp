@@ -11,9 +11,9 @@
 
 namespace packsim {
 
-/// Attention times of the packs of one data set, for all pricers that give the same ones: those of clusters
-/// with other links or numbers of nodes, and of other ZeRO stages. Threads may share it; each is computed
-/// once.
+/// Attention times of the packs of one data set. All pricers that give the same times share them: those of
+/// clusters with other links or numbers of nodes, and of other ZeRO stages. Threads may share it; each is
+/// computed once.
 class PackAttentions {
  public:
   using OfGroups = std::vector<std::vector<StepPricer::PackAttention>>;  ///< [n_groups][n_packs]

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "experiment/plans/batch_run.hpp"
+#include "experiment/plans/plan_group.hpp"
 #include "experiment/plans/stopwatch.hpp"
 #include "models/parallel_plan.hpp"
 #include "models/state_traffic.hpp"
@@ -139,13 +140,12 @@ PlannedStrategy plan_of_file(const Scenario& scenario, const PlanView& view) {
   const Stopwatch reading_watch;
   RestoredPlan restored = restore_plan(view);
   const StrategySpec& spec = scenario.strategies.front();
-  PlannedStrategy plan;
-  plan.packing = std::move(restored.packing);
-  plan.schedule = std::move(restored.schedule);
-  set_scheduled_groups(scenario, spec, spec.groups, plan);
-  plan.loss_tokens.assign(view->loss_tokens.begin(), view->loss_tokens.end());
-  plan.packing_s = reading_watch.seconds();
-  return plan;
+  PackedData packed = packed_data(spec, std::move(restored.packing));
+  packed.loss_tokens.assign(view->loss_tokens.begin(), view->loss_tokens.end());
+  PlacedPacks placed{.schedule = std::move(restored.schedule), .uses = {}};
+  placed.uses = count_pack_uses(packed.batches, placed.schedule);
+  packed.packing_s = reading_watch.seconds();
+  return planned_strategy(scenario, spec, spec.groups, std::move(packed), std::move(placed));
 }
 
 }  // namespace packsim

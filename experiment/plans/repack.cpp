@@ -68,9 +68,7 @@ PlannedStrategy plan_each_epoch(const Scenario& scenario, const StrategySpec& sp
     run.add(epoch, groups_of_plan(spec, epoch));
     epoch = {};  // its memory
   }
-  PlannedStrategy plan = run.finish(scenario, at_stage);
-  plan.moves = moves;
-  plan.epochs = packed;
+  PlannedStrategy plan = run.finish(scenario, at_stage, {.epochs = packed, .windows = {}, .moves = moves});
   plan.scheduling_s += joining_watch.seconds();
   return plan;
 }

@@ -16,7 +16,7 @@ StepPricer::PackAttention attention_of(StepPricer& pricer, const PlannedStrategy
       pack_documents(plan.packing, group, pack, plan.batches[group][pack]).lengths_tokens());
 }
 
-// Of all packs, where other jobs share it; else null.
+// Attention of all packs, if other jobs share it; else null.
 std::shared_ptr<const PackAttentions::OfGroups> shared_attentions(const PlannedStrategy& plan,
                                                                   ScenarioPricers& pricers) {
   if (!plan.attentions) return nullptr;
@@ -34,7 +34,7 @@ std::shared_ptr<const PackAttentions::OfGroups> shared_attentions(const PlannedS
   });
 }
 
-// The packs of one group, one after another.
+// Prices the packs of one group, one after another.
 class GroupPrices {
  public:
   // attention: [n_packs], or null where it is not known.
@@ -44,7 +44,7 @@ class GroupPrices {
 
   void add(std::size_t pack) {
     const MicroBatch& batch = plan_.batches[group_][pack];
-    // Of one sample, its length and its padding say all.
+    // The price of a pack of one sample follows from its length and its padding.
     if (batch.n_items == 1) {
       const std::uint64_t tokens_and_padding =
           static_cast<std::uint64_t>(batch.tokens) << 32U | static_cast<std::uint64_t>(batch.padded_tokens);

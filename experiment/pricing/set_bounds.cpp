@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kDay_s = 86400;
 
-// Of the items that one epoch trains.
+// Counts the lengths of the items that one epoch trains.
 std::vector<LengthCount> count_lengths(const PlannedStrategy& plan) {
   const Packing& packing = plan.packing;
   // Every epoch has each item in a pack of its own.
@@ -34,8 +34,8 @@ std::vector<LengthCount> count_lengths(const PlannedStrategy& plan) {
   return lengths;
 }
 
-// What all schedules may do that train the job that was asked for: iterations as large as the largest of
-// those runs whose iterations have the size asked for, and on average as large as those of one of these runs.
+// The schedules that train the job that was asked for. Of the runs whose iterations have the size asked for,
+// the largest iteration and the largest mean limit the size of iterations.
 BoundSpace space_of(const Scenario& scenario, std::span<const TrainedData> trained, const Report& report) {
   BoundSpace space{.tokens_per_iteration = scenario.training.tokens_per_iteration,
                    .mean_tokens_per_iteration = static_cast<double>(scenario.training.tokens_per_iteration),
@@ -74,7 +74,7 @@ BoundResult result_of(const LowerBound& bound) {
   return result;
 }
 
-// By parallel plan.
+// The bounds of a job by parallel plan.
 class PlanBounds {
  public:
   PlanBounds(const Scenario& scenario, BoundSpace space, std::shared_ptr<KernelPricer> kernels)
@@ -131,7 +131,7 @@ void set_bounds(const Scenario& scenario, std::span<const TrainedData> trained, 
   const std::shared_ptr<ScenarioPricers> pricers = prices.lend();
   const BoundSpace space = space_of(scenario, trained, report);
   PlanBounds bounds(scenario, space, pricers->kernels());
-  // Strategies that treat over-long samples alike train the same.
+  // Strategies that treat over-long samples alike train the same and share a bound.
   for (std::size_t i = 0; i < trained.size(); ++i) {
     StrategyResult& run = report.runs[i];
     if (!is_in(space, run)) continue;
@@ -154,7 +154,7 @@ void set_bounds(const Scenario& scenario, std::span<const TrainedData> trained, 
   const int zero_stage = scenario.plan.zero_stage;
   std::vector<ParallelPlan> plans = {scenario.plan};
   for (const int stage : {1, 2, 3}) {
-    // With a pipeline, stages 2 and 3 send what stage 1 does.
+    // In a pipeline, stages 2 and 3 send what stage 1 does.
     if (stage > 1 && scenario.plan.pp_degree > 1) continue;
     if (stage != zero_stage) plans.push_back(with_zero_stage(scenario.plan, stage));
   }

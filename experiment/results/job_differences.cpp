@@ -158,13 +158,13 @@ void compare_draws(const StrategyResult& reference, StrategyResult& run) {
 }
 
 void compare_attention(const StrategyResult& reference, StrategyResult& run) {
-  if (run.attention == reference.attention) return;
+  if (run.policies.attention == reference.policies.attention) return;
   const auto says = [](Attention attention) {
     return attention == Attention::across_samples ? "lets tokens attend to other samples of their pack"
                                                   : "keeps attention within samples";
   };
-  run.differences.push_back(
-      fmt::format("{}, {} {}", says(run.attention), reference.name, says(reference.attention)));
+  run.differences.push_back(fmt::format("{}, {} {}", says(run.policies.attention), reference.name,
+                                        says(reference.policies.attention)));
 }
 
 }  // namespace

@@ -26,12 +26,12 @@ void set_differences(Report& report);
 
 /// How much larger or smaller the mean iteration may be than what is asked for.
 inline constexpr double kIterationTolerance = 0.1;
-/// How many times as much as is asked for one iteration may train, or as the longest sample if that is
+/// The most that one iteration may train, over what is asked for or over the longest sample if that is
 /// longer. In the shipped scenarios, the largest iteration of any strategy that has the asked mean trains at
 /// most 1.5 times as much.
 inline constexpr std::int64_t kMostOfOneIteration = 2;
 
-/// What says whether iterations have the size that is asked for.
+/// The numbers that decide whether iterations have the size that is asked for.
 struct IterationSizes {
   std::int64_t tokens_per_iteration = 0;  ///< asked for
   int epochs = 1;

@@ -18,8 +18,8 @@ struct ProbeCost {
   double of_training_fraction = 0;  ///< over the GPU-days of training
   /// GPU-days of forward passes that run while ranks wait anyway, which are not in gpu_days.
   double hidden_gpu_days = 0;
-  /// Forward passes of samples over those of training, where a pass forward and backward counts three: what
-  /// counting samples alone gives.
+  /// Forward passes of samples over those of training, as if all samples cost the same. A pass forward and
+  /// backward counts three.
   double of_training_passes_fraction = 0;
 };
 
@@ -33,7 +33,7 @@ struct MixtureWindowResult {
   double abr = 0;
   double cr = 0;
   double gpu_days = 0;
-  double probes_s = 0;  ///< in which the update behind the window measures rewards; 0 for the last one
+  double probes_s = 0;  ///< time in which the update after the window measures rewards; 0 after the last
 };
 
 /// The same strategy on other draws, to compare with.
@@ -55,7 +55,7 @@ struct StrategyMixture {
   double fill_fraction = 0;
   std::vector<MixtureWindowResult> windows;  ///< empty if the draws of the run are packed together
   std::vector<ProbeCost> probes;             ///< the scenario's way first; empty if nothing is measured
-  /// With probabilities that stay as they are at the start; none for policies that do not move.
+  /// The same run with probabilities that stay as at the start; none for policies that do not move.
   std::optional<StillMixture> still;
 
   /// GPU-days of training with those of measuring rewards.

@@ -19,11 +19,18 @@ struct SearchedGroup {
   bool operator==(const SearchedGroup&) const = default;
 };
 
+/// The whole parallel plan of a group. plan: SearchedPlan::plan.
+inline ParallelPlan plan_of_group(ParallelPlan plan, const SearchedGroup& group) {
+  plan.sequence = group.sequence;
+  plan.gc_layers = group.gc_layers;
+  return plan;
+}
+
 /// A plan that a search has simulated, and what the run would take with it.
 struct SearchedPlan {
-  std::string strategy;               ///< that packs: another one only if the planner has chosen it
-  ParallelPlan plan;                  ///< but for what the groups say
-  std::vector<SearchedGroup> groups;  ///< that have packs
+  std::string strategy;               ///< whose packs they are: another one's only if the planner chose it
+  ParallelPlan plan;                  ///< without what the groups say
+  std::vector<SearchedGroup> groups;  ///< groups that have packs
   double gpu_days = 0;  ///< of the whole run, estimated if only a part of the data was simulated
   /// False if it loses more tokens than it must, or its iterations are not of the size asked for: then its
   /// GPU-days are of another job.

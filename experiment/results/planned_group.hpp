@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "models/memory/peak_memory.hpp"
+#include "models/parallel_plan.hpp"
 #include "packing/sequence_parallelism.hpp"
 
 namespace packsim {
@@ -23,5 +24,13 @@ struct PlannedGroup {
   double gpu_memory_bytes = 0;
   MemoryPeak memory = {};
 };
+
+/// The whole parallel plan of a group. plan: of the run.
+inline ParallelPlan plan_of_group(ParallelPlan plan, const PlannedGroup& group) {
+  plan.sequence = group.sequence;
+  plan.gc_layers = group.gc_layers;
+  plan.zero_stage = group.zero_stage;
+  return plan;
+}
 
 }  // namespace packsim

@@ -106,7 +106,7 @@ std::vector<TimelineLane::Span> spans_of(std::span<const TracedOp> ops, std::spa
   return ticks.spans();
 }
 
-// Those of each lane, in the order in which they come.
+// Groups the traced things by lane, in the order in which they come.
 template <typename Traced>
 std::vector<std::vector<Traced>> by_lane(std::span<const Traced> all, std::uint32_t Traced::*lane,
                                          std::size_t n_lanes) {
@@ -116,12 +116,6 @@ std::vector<std::vector<Traced>> by_lane(std::span<const Traced> all, std::uint3
 }
 
 }  // namespace
-
-std::string_view activity_name(Activity activity) {
-  static constexpr std::array<std::string_view, kNActivities> kNames = {"forward", "backward", "exchange",
-                                                                        "optimizer, fixed", "waiting"};
-  return kNames[static_cast<std::size_t>(activity)];
-}
 
 StepTimeline step_timeline(const TracedStep& step, std::size_t most_lanes) {
   StepTimeline timeline;

@@ -19,7 +19,6 @@ enum class Activity : std::uint8_t {
   waiting,   ///< for slower ranks or other pipeline stages
 };
 inline constexpr std::size_t kNActivities = 5;
-std::string_view activity_name(Activity activity);
 
 /// What the GPUs of one lane do in a step: those of a pipeline stage of a data-parallel rank.
 struct TimelineLane {

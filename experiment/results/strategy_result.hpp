@@ -12,7 +12,7 @@
 #include "experiment/results/planned_group.hpp"
 #include "experiment/results/step_timeline.hpp"
 #include "models/cause.hpp"
-#include "packing/policies.hpp"
+#include "packing/policies/policy_table.hpp"
 #include "packing/schedule/metrics.hpp"
 
 namespace packsim {
@@ -78,7 +78,7 @@ struct EvidenceShares {
 /// padding.
 struct Utilisation {
   double tokens_per_s_per_gpu = 0;
-  /// Of all GPUs together. A sample that is cut counts where its first piece is trained.
+  /// Samples of all GPUs together. A sample that is cut counts where its first piece is trained.
   double samples_per_s = 0;
   /// Three times the forward flop of the model, attention over half of each document's square.
   double model_flop_per_s_per_gpu = 0;
@@ -99,7 +99,7 @@ struct RunTimes {
   std::optional<std::string> largest_uncertainty;  ///< the main reason why this interval is not narrower
   TimeShares shares;
   EvidenceShares evidence;
-  /// Where they are: of each cause, as shares of all GPU time. None for causes that have no price of their
+  /// The same shares of each cause, as parts of all GPU time. All 0 for causes that have no price of their
   /// own.
   std::array<EvidenceShares, kNCauses> evidence_by_cause = {};
   Utilisation utilisation;
@@ -116,14 +116,14 @@ struct RunTimes {
 /// take (docs/bound.md).
 struct BoundGap {
   double gpu_days = 0;  ///< the lower bound
-  std::optional<double>
-      above_fraction;  ///< how much more the run takes, without variability; none without times
+  /// How much more the run takes, without variability; none without times.
+  std::optional<double> above_fraction;
 };
 
 /// What packing anew in each epoch changes: packs, counted before last iterations drop or repeat any.
 struct Repacking {
   std::int64_t later_packs = 0;  ///< packs of the epochs after the first
-  /// Those of them that hold other samples than every pack of an earlier epoch.
+  /// Later packs that hold other samples than every pack of an earlier epoch.
   std::int64_t new_packs = 0;
 };
 
@@ -168,9 +168,10 @@ struct RunCost {
   std::optional<double> money = {};
   std::optional<double> money_low = {};  ///< low to high follow the interval of the GPU-days
   std::optional<double> money_high = {};
-  /// Of the expected GPU-days with failures, infinite if the run would never finish; none without failures.
+  /// Money for the expected GPU-days with failures: infinite if the run would never finish, none without
+  /// failures.
   std::optional<double> money_with_failures = {};
-  /// Of the GPUs at their board power; none if the cluster does not state that.
+  /// Energy of the GPUs at their board power; none if the cluster does not state it.
   std::optional<double> energy_kwh = {};
 };
 
@@ -178,7 +179,7 @@ struct RunCost {
 /// over all epochs.
 struct DataCounts {
   std::int64_t dropped_samples = 0;  ///< over-long samples that were left out
-  /// Of over-long samples, and of packs that last iterations leave out.
+  /// Tokens of over-long samples and of packs that last iterations leave out.
   std::int64_t dropped_tokens = 0;
   std::int64_t empty_samples = 0;
   std::int64_t truncated_samples = 0;
@@ -211,11 +212,7 @@ struct MeasuredTimes {
 struct StrategyResult {
   std::string name = {};      ///< unique in the scenario
   std::string strategy = {};  ///< Strategy::name
-  PackOrder order = PackOrder::shuffled;
-  LastIteration last_iteration = LastIteration::repeat;
-  Padding padding = Padding::none;
-  OverLong over_long = OverLong::error;
-  Attention attention = Attention::within_samples;
+  Policies policies = {};
 
   /// Why there is nothing below; none if the strategy could be planned and simulated.
   std::optional<std::string> failure = {};
@@ -256,8 +253,8 @@ struct StrategyResult {
   std::optional<RunCost> cost = {};             ///< none without times
   std::optional<StrategyMixture> mixture = {};  ///< none unless the scenario has a mixture
 
-  std::vector<LossBiasResult> loss_bias =
-      {};  ///< [n_normalisers]; empty if nothing is trained or not asked for
+  /// [n_normalisers]; empty if nothing is trained or it is not asked for.
+  std::vector<LossBiasResult> loss_bias = {};
   std::vector<SampledIteration> sampled_iterations = {};
   std::vector<IterationBin> abr_over_run = {};
   MeasuredTimes measured = {};

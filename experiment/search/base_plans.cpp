@@ -31,7 +31,7 @@ void add_stages(const Scenario& scenario, const StrategySpec& spec, const Parall
   std::vector<int> stages = choice_of_zero_stages(scenario, spec);
   if (stages.empty()) stages = {plan.zero_stage};
   for (const int stage : stages) {
-    // With a pipeline, stages 2 and 3 send and hold what stage 1 does, so they are tried only if asked for.
+    // In a pipeline, stages 2 and 3 send and hold what stage 1 does, so they are tried only if asked for.
     const bool is_asked =
         !spec.zero_stages.empty() || stage <= 1 || stage == base_plan(scenario, spec).zero_stage;
     if (plan.pp_degree > 1 && !is_asked) continue;
@@ -65,8 +65,8 @@ std::vector<ParallelPlan> base_plans(const Scenario& scenario, const StrategySpe
   const ParallelPlan own = without_groups(base_plan(scenario, spec));
   std::vector<ParallelPlan> plans;
   add_stages(scenario, spec, own, plans);
-  // One that is never to be slower than the others may have their parallelism, unless it has its own.
-  if (!find_strategy(spec.strategy)->chooses_groups || spec.plan) return plans;
+  // A strategy that must never be slower than the others may use their parallelism, unless it has its own.
+  if (!chooses_groups(spec) || spec.plan) return plans;
   std::vector<ParallelPlan> known = {with_zero_stage(own, own.zero_stage)};
   for (const StrategySpec& other : scenario.strategies) {
     const ParallelPlan plan = with_zero_stage(without_groups(base_plan(scenario, other)), own.zero_stage);

@@ -10,15 +10,14 @@ namespace packsim {
 /// that names none may choose 1, 2, 3 and its plan's if its plan is searched.
 std::vector<int> choice_of_zero_stages(const Scenario& scenario, const StrategySpec& spec);
 
-/// The parallel plans that a search starts from, but for the degrees of sequences: that of the strategy, at
-/// each ZeRO stage and shard degree that it may choose and that the plan can have. A strategy that uses the
-/// packs of others, so that it is never slower, starts from their plans as well if these execute steps in the
-/// same way.
+/// The parallel plans that a search starts from, without degrees of sequences: the strategy's own plan at
+/// each ZeRO stage and shard degree that it may choose and that is possible. A strategy that may use the
+/// packs of others also starts from their plans, if these execute steps in the same way.
 std::vector<ParallelPlan> base_plans(const Scenario& scenario, const StrategySpec& spec);
 
-/// The same for a model that needs them: with every tensor-parallel degree inside a node, number of pipeline
-/// stages and expert-parallel degree that is a power of two. The fewest GPUs for a copy of the model come
-/// first.
+/// The same for a model that fits in none of these: with every tensor-parallel degree inside a node, number
+/// of pipeline stages and expert-parallel degree that is a power of two. Plans with the fewest GPUs for a
+/// copy of the model come first.
 std::vector<ParallelPlan> wider_base_plans(const Scenario& scenario, const StrategySpec& spec);
 
 /// Whether a plan that the search starts from has the ZeRO stage and the shard degree of the strategy's own.

@@ -21,8 +21,8 @@
 namespace packsim {
 namespace {
 
-// Iterations of the first and of the second sample of a large data set, and those up to which a data set is
-// small: every plan is then simulated with all of it.
+// Iterations of the first and the second sample of a large data set, and the most iterations of a small one,
+// with all of which every plan is simulated.
 constexpr std::int64_t kFirstIterations = 32;
 constexpr std::int64_t kSecondIterations = 192;
 constexpr std::int64_t kSmallIterations = 64;
@@ -31,7 +31,7 @@ constexpr std::ptrdiff_t kMostOfStrategy = 4;
 constexpr std::size_t kMostClose = 4;
 constexpr double kCloseFraction = 0.02;
 constexpr double kFinalistFraction = 0.05;
-// Floors are prices of packs by curves, which are this close to simulated ones.
+// Floors price packs by curves, which are this close to simulated prices.
 constexpr double kFloorAccuracy = 0.98;
 
 std::vector<LengthCount> count_lengths(std::span<const std::int32_t> lengths_tokens,
@@ -65,8 +65,8 @@ std::int64_t count_lost(std::span<const std::int32_t> lengths_tokens, std::int64
 struct Samples {
   std::span<const std::int32_t> lengths_tokens;
   std::vector<LengthCount> counts;
-  std::int64_t lost_tokens = 0;  // that every plan drops or cuts off
-  bool are_some = false;         // of the data set
+  std::int64_t lost_tokens = 0;  // tokens that every plan drops or cuts off
+  bool are_some = false;         // whether they are only some of the data set
 };
 
 // Simulates plans with samples, the one with the least floor first, and keeps those that can be used, the
@@ -99,7 +99,7 @@ class Trials {
   std::span<const LengthCount> counts() const { return samples_.counts; }
   // Whether these are only some of the samples.
   bool are_some() const { return samples_.are_some; }
-  // Why the first of the plans that cannot be used cannot be.
+  // Why the first plan that cannot be used was refused.
   const std::string& refusal() const { return refusal_; }
   const std::vector<TriedPlan>& tried() const { return tried_; }
 
@@ -203,7 +203,7 @@ class Search {
     if (!rivals.empty() && std::ranges::none_of(trials.tried(), is_own)) add_own_at_best_plans(trials);
   }
 
-  // Where nothing of its own fits: with the parallelism of the best rivals.
+  // If none of the strategy's own plans can be used, tries it with the parallelism of the best rivals.
   void add_own_at_best_plans(Trials& trials) {
     constexpr std::size_t kMostPlans = 3;
     std::vector<ParallelPlan> plans;
@@ -240,8 +240,8 @@ class Search {
     return space;
   }
 
-  // Those of the fastest plans that are worth a second look: the best ones of each strategy, but only one of
-  // several strategies that pack alike.
+  // The fastest plans that are worth a second look: the best ones of each strategy, but only one of several
+  // plans that take the same time, as those of strategies that pack alike do.
   static std::vector<PlanCandidate> finalists(const Trials& trials) {
     std::vector<PlanCandidate> finalists;
     std::vector<double> seen_s;
@@ -319,7 +319,7 @@ FoundPlan find_plan(const Scenario& scenario, const StrategySpec& spec,
     return {.spec = spec, .plan = plan_strategy(scenario, spec, lengths_tokens, *prices.lend(), known)};
   Search search(scenario, spec, lengths_tokens, prices);
   std::optional<StrategySpec> best = search.best(scenario.training.epochs);
-  if (!best && find_strategy(spec.strategy)->chooses_groups)
+  if (!best && chooses_groups(spec))
     return {.spec = spec, .plan = plan_strategy(scenario, spec, lengths_tokens, *prices.lend())};
   if (!best) {
     PlannedStrategy longest = plan_what_does_not_fit(scenario, spec, lengths_tokens);

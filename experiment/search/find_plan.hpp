@@ -13,7 +13,7 @@ namespace packsim {
 /// A strategy's packs and schedule, and how it came to its plan.
 struct FoundPlan {
   /// The strategy with the plan that was chosen. If the planner has chosen another strategy's packs, it is
-  /// that one, by the planner's name.
+  /// that strategy under the planner's name.
   StrategySpec spec;
   PlannedStrategy plan;
   std::optional<PlanSearch> search = {};  ///< none if the scenario gives the plan

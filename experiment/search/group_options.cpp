@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "experiment/plans/plan_strategy.hpp"
+#include "experiment/plans/plan_group.hpp"
 #include "experiment/pricers/job_of.hpp"
 #include "sim/run/plan_cost.hpp"
 

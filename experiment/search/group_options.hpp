@@ -16,7 +16,7 @@ struct GroupOption {
   GroupSpec group;
   ParallelPlan plan = {};
   bool fits = true;
-  /// What filling and draining a pipeline makes of the time of an iteration of full packs; 1 without one.
+  /// Factor of filling and draining a pipeline on the time of an iteration of full packs; 1 without one.
   double fill_factor = 1;
   /// Whether full packs make up an iteration of the size asked for.
   bool fills_iteration = false;
@@ -35,8 +35,8 @@ class GroupOptions {
   /// One group of a base plan (base_plans()).
   const GroupOption& of(const ParallelPlan& base, const SequenceParallelism& sequence,
                         std::int64_t capacity_tokens);
-  /// Every degree of sequences (plans_of_degree() of every power of two) with every pack length of which 1,
-  /// 2, 3, ... packs of every rank make up an iteration, and with that of the longest sample.
+  /// Every degree of sequences (plans_of_degree() of every power of two) with every pack length at which 1,
+  /// 2, 3, ... packs on every rank make up an iteration, and with the length of the longest sample.
   const std::vector<GroupOption>& all(const ParallelPlan& base);
   /// One group for each degree, in ascending order, with as many tokens on each GPU as fit with this number
   /// of checkpointed layers. has_rings: degrees of several nodes are a ring between nodes, where possible.
@@ -51,7 +51,7 @@ class GroupOptions {
   std::deque<GroupOption> made_;
   std::deque<std::pair<ParallelPlan, std::vector<GroupOption>>> all_;
   struct DepthGroups {
-    ParallelPlan base;  // with these layers
+    ParallelPlan base;  // with this number of checkpointed layers
     bool has_rings = false;
     std::vector<GroupOption> groups;
   };

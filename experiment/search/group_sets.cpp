@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "experiment/plans/plan_strategy.hpp"
+#include "experiment/plans/plan_group.hpp"
 #include "planning/tune/tune.hpp"
 
 namespace packsim {
@@ -76,10 +76,8 @@ std::vector<std::vector<GroupOption>> group_sets(std::span<const GroupOption> op
 std::vector<GroupOption> groups_of_algorithm_1(const ParallelPlan& base, GroupOptions& options,
                                                WorkFloors& floors) {
   const Scenario& scenario = options.scenario();
-  TuneRequest request{.lengths_tokens = {8192}, .sp_degrees = {}};
-  while (request.lengths_tokens.back() < options.longest_tokens())
-    request.lengths_tokens.push_back(2 * request.lengths_tokens.back());
-  for (const int degree : {1, 2, 4, 8, 16}) {
+  TuneRequest request{.lengths_tokens = candidate_lengths(options.longest_tokens()), .sp_degrees = {}};
+  for (const int degree : kCandidateDegrees) {
     ParallelPlan plan = base;
     plan.sequence.ulysses = degree;
     if (plan_mistakes(scenario.model, scenario.cluster, plan).empty()) request.sp_degrees.push_back(degree);

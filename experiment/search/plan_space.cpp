@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "experiment/plans/plan_strategy.hpp"
+#include "experiment/plans/plan_group.hpp"
 #include "experiment/pricers/job_of.hpp"
 #include "experiment/results/job_differences.hpp"
 #include "experiment/search/base_plans.hpp"
@@ -23,15 +23,15 @@ constexpr int kMostBatchSamples = 8;
 
 // Samples of a pack, if the strategy has a fixed number of them; else 0.
 std::int64_t samples_of_pack(const StrategySpec& spec) {
-  const Strategy& strategy = *find_strategy(spec.strategy);
+  const Strategy& strategy = strategy_of(spec);
   if (strategy.trains_samples_alone) return 1;
   const bool has_rows =
       strategy.layout == Layout::rows && find_option(strategy, kBatchSamples.name) != nullptr;
   return has_rows ? spec.options[kBatchSamples].value_or(0) : 0;
 }
 
-// What the steps of an epoch take at least in addition to their packs. They may be a little larger than asked
-// for, and a group may have no packs.
+// The least time of an epoch's steps in addition to their packs. Steps may be a little larger than asked for,
+// and a group may have no packs.
 double steps_s(const Scenario& scenario, std::span<const GroupOption> groups, WorkFloors& floors) {
   const double most_tokens =
       (1 + kIterationTolerance) * static_cast<double>(scenario.training.tokens_per_iteration);
@@ -42,8 +42,8 @@ double steps_s(const Scenario& scenario, std::span<const GroupOption> groups, Wo
   return n_steps * least_s;
 }
 
-// The least time of an epoch: each sample is in a pack of the cheapest group that holds it, by octaves of
-// length.
+// The least time of an epoch: the samples of each octave of length are in packs of the cheapest group that
+// holds them.
 double floor_s(const Scenario& scenario, const StrategySpec& spec, const ParallelPlan& base,
                std::span<const GroupOption> groups, WorkFloors& floors) {
   double gpu_s = 0;
@@ -66,8 +66,8 @@ double floor_s(const Scenario& scenario, const StrategySpec& spec, const Paralle
   return gpu_s / packed_gpus(base) + steps_s(scenario, groups, floors);
 }
 
-// An epoch of full packs without idle time, but for that of filling a pipeline. Unlike floor_s(), a run of
-// fewer tokens in its packs may take less.
+// Time of an epoch of full packs whose only idle time is that of filling a pipeline. Unlike floor_s() it is
+// no bound: packs that are not full may take less.
 double full_packs_s(const Scenario& scenario, const ParallelPlan& base, std::span<const GroupOption> groups,
                     WorkFloors& floors) {
   double gpu_s = 0;
@@ -93,12 +93,12 @@ void add_candidate(const Scenario& scenario, const StrategySpec& spec, const Par
 
 // Rows of a micro-batch that are not given are searched too.
 bool searches_batch_samples(const StrategySpec& spec) {
-  const Strategy& strategy = *find_strategy(spec.strategy);
+  const Strategy& strategy = strategy_of(spec);
   return strategy.layout == Layout::rows && find_option(strategy, kBatchSamples.name) != nullptr &&
          spec.options.find(kBatchSamples.name) == nullptr;
 }
 
-// The option with the checkpointed layers that the longest sample alone needs: no pack may be full.
+// The option with only the checkpointed layers that the longest sample alone needs, as no pack need be full.
 GroupOption with_fewest_layers(const ParallelPlan& base, const GroupOption& option, GroupOptions& options) {
   GroupOption fewest = option;
   const std::int64_t tokens = std::min(options.longest_tokens(), option.group.capacity_tokens);
@@ -110,14 +110,13 @@ void add_one_group(const StrategySpec& spec, const ParallelPlan& base, GroupOpti
                    WorkFloors& floors, PlanSpace& space) {
   const Scenario& scenario = options.scenario();
   const std::int64_t longest_tokens = options.longest_tokens();
-  const bool forms_iterations = find_strategy(spec.strategy)->plan_batches != nullptr;
   bool has_usual = !is_usual_base(scenario, spec, base);
   const bool fills = std::ranges::any_of(options.all(base), [&](const GroupOption& one) {
     return one.fills_iteration && one.group.capacity_tokens >= longest_tokens;
   });
   for (const GroupOption& one : options.all(base)) {
     if (one.group.capacity_tokens < longest_tokens) continue;
-    if (!one.fills_iteration && fills && !forms_iterations) continue;
+    if (!one.fills_iteration && fills && !forms_iterations(spec)) continue;
     if (!one.fits) {
       ++space.n_too_large;
       continue;
@@ -140,8 +139,8 @@ void add_one_group(const StrategySpec& spec, const ParallelPlan& base, GroupOpti
 void add_group_sets(const StrategySpec& spec, const ParallelPlan& base, GroupOptions& options,
                     WorkFloors& floors, PlanSpace& space) {
   const Scenario& scenario = options.scenario();
-  // More groups have packs that fit better, fewer have fewer iterations that are not full, which matters if
-  // the data are few: so the best sets of all, and of each number of groups.
+  // With more groups, packs fit better; with fewer, fewer iterations are not full, which matters for few
+  // data. So the best sets of all are candidates, and the best of each number of groups.
   constexpr std::size_t kMostSets = 12;
   constexpr std::size_t kMostOfSize = 4;
   struct RatedSet {
@@ -211,7 +210,7 @@ void add_mixed(const StrategySpec& spec, const ParallelPlan& base, GroupOptions&
 
 void add_plans(const StrategySpec& spec, const ParallelPlan& base, GroupOptions& options, WorkFloors& floors,
                PlanSpace& space) {
-  const Strategy& strategy = *find_strategy(spec.strategy);
+  const Strategy& strategy = strategy_of(spec);
   if (strategy.chooses_groups) {
     const bool is_usual = is_usual_base(options.scenario(), spec, base);
     add_candidate(options.scenario(), spec, base, {}, is_usual, floors, space);

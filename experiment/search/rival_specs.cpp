@@ -8,7 +8,7 @@ namespace packsim {
 
 std::vector<StrategySpec> rival_specs(const Scenario& scenario, const StrategySpec& planner) {
   const bool may_reorder = planner.options[kWindowIterations].value_or(0) == 0;
-  if (!find_strategy(planner.strategy)->chooses_groups || !may_reorder) return {};
+  if (!chooses_groups(planner) || !may_reorder) return {};
   std::vector<StrategySpec> specs;
   for (const Strategy& strategy : strategies()) {
     if (strategy.chooses_groups || strategy.cuts_samples) continue;
@@ -20,7 +20,7 @@ std::vector<StrategySpec> rival_specs(const Scenario& scenario, const StrategySp
     spec.last_iteration = base_plan(scenario, planner).schedule().needs_full_rounds ? LastIteration::repeat
                                                                                     : LastIteration::shorten;
     specs.push_back(spec);
-    if (strategy.plan_batches != nullptr || spec.order == PackOrder::balanced) continue;
+    if (strategy.forms_iterations() || spec.order == PackOrder::balanced) continue;
     spec.order = PackOrder::balanced;
     specs.push_back(spec);
   }

@@ -46,14 +46,14 @@ std::optional<int> fitting_micro_batches(const Scenario& scenario, const Planned
   const double wanted =
       static_cast<double>(scenario.training.tokens_per_iteration) / (of_pack * group.n_dp_ranks);
   if (std::abs(wanted - group.micro_batches_per_rank) <= kIterationTolerance * wanted) return std::nullopt;
-  // No more than are asked for, to the tolerance, nor than there are packs for.
+  // Iterations get no more tokens than asked for, to the tolerance, and no more packs than there are.
   const double most = std::ceil(static_cast<double>(plan.batches.front().size()) / group.n_dp_ranks);
   const int n = static_cast<int>(std::clamp(std::floor((1 + kIterationTolerance) * wanted), 1.0,
                                             std::min(most, static_cast<double>(kMostMicroBatches))));
   return n == group.micro_batches_per_rank ? std::nullopt : std::optional(n);
 }
 
-// Iterations of packs of one group, as many as there are packs for: the last one counts by its part.
+// Time of as many iterations of one group's packs as there are packs for; the last one counts by its part.
 double epoch_of_samples_s(const PlannedStrategy& plan, const SimulatedRun& run) {
   const Schedule& schedule = plan.schedule;
   if (!plan.packing.planned.iterations.empty()) return run.total_s;
@@ -76,7 +76,7 @@ double epoch_of_samples_s(const PlannedStrategy& plan, const SimulatedRun& run) 
   return epoch_s;
 }
 
-// Some samples have fewer iterations than all, of which more are filled by repeating packs.
+// A sample of the data has few iterations, of which more are filled by repeating packs; that is not counted.
 bool trains_asked_job(const Scenario& scenario, const PlannedStrategy& plan, bool is_sample) {
   const ScheduleMetrics metrics = measure(plan.schedule, plan.batches);
   const bool forms_iterations = !plan.packing.planned.iterations.empty();
@@ -135,8 +135,8 @@ TriedPlan try_or_throw(const Scenario& scenario, const PlanCandidate& candidate,
 }  // namespace
 
 bool is_better(const TriedPlan& one, const TriedPlan& other) {
-  const auto rank = [](const TriedPlan& of) {
-    return std::tuple(of.lost_tokens, !of.is_asked_job, of.epoch_s);
+  const auto rank = [](const TriedPlan& tried) {
+    return std::tuple(tried.lost_tokens, !tried.is_asked_job, tried.epoch_s);
   };
   return rank(one) < rank(other);
 }

@@ -24,8 +24,8 @@ struct TriedPlan {
   std::vector<PlannedGroup> groups = {};
 };
 
-/// Whether one plan is better than the other: it loses fewer tokens or, of equals, trains the job that was
-/// asked for or, of equals, is faster. Both can be used.
+/// Whether one plan is better than the other: it loses fewer tokens; or as many, but trains the job that was
+/// asked for; or is equal in both and faster. Both can be used.
 bool is_better(const TriedPlan& one, const TriedPlan& other);
 
 /// Packs, schedules and simulates one epoch of samples with a candidate's plan.

@@ -39,13 +39,14 @@ const WorkFloors::Known& WorkFloors::known(const ParallelPlan& plan, std::int64_
                .attention_s = {0},
                .transfers_s = {0},
                .hiding_fraction = cost.hiding_fraction};
-  for (const LengthCount& of : lengths_) {
-    const double one_s = samples_of_pack == 0 ? rate * of.length_tokens
-                                              : tokens_s.at(samples_of_pack * of.length_tokens) / n_together;
-    const double n_gpus = gpus * static_cast<double>(of.n_samples);
+  for (const LengthCount& samples : lengths_) {
+    const double one_s = samples_of_pack == 0
+                             ? rate * samples.length_tokens
+                             : tokens_s.at(samples_of_pack * samples.length_tokens) / n_together;
+    const double n_gpus = gpus * static_cast<double>(samples.n_samples);
     floors.tokens_s.push_back(floors.tokens_s.back() + n_gpus * one_s);
-    floors.attention_s.push_back(floors.attention_s.back() + n_gpus * document_s.at(of.length_tokens));
-    floors.transfers_s.push_back(floors.transfers_s.back() + n_gpus * transfers_rate * of.length_tokens);
+    floors.attention_s.push_back(floors.attention_s.back() + n_gpus * document_s.at(samples.length_tokens));
+    floors.transfers_s.push_back(floors.transfers_s.back() + n_gpus * transfers_rate * samples.length_tokens);
   }
   return known_.emplace_back(std::move(floors));
 }
@@ -68,21 +69,21 @@ double WorkFloors::gpu_s(const ParallelPlan& plan, std::int64_t capacity_tokens,
 
 double WorkFloors::step_s(const ParallelPlan& plan, std::int64_t capacity_tokens) {
   const double step_s = pricers_.rough_cost(plan, capacity_tokens).step_s;
-  // Less than nothing where the first pack of a step takes less than the others, which is real, and where
-  // stages of a pipeline are shorter than the longest one, which is not: packs wait for the longest.
+  // It is negative where the first pack of a step takes less than the others, which is real, and where stages
+  // of a pipeline are shorter than the longest one, which is not: packs wait for the longest.
   return plan.pp_degree > 1 ? std::max(0.0, step_s) : step_s;
 }
 
 std::int64_t WorkFloors::n_tokens() const {
   std::int64_t n_tokens = 0;
-  for (const LengthCount& of : lengths_) n_tokens += of.length_tokens * of.n_samples;
+  for (const LengthCount& samples : lengths_) n_tokens += samples.length_tokens * samples.n_samples;
   return n_tokens;
 }
 
 double WorkFloors::n_tokens(std::int64_t longest_tokens) const {
   double n_tokens = 0;
-  for (const LengthCount& of : lengths_.first(n_up_to(longest_tokens)))
-    n_tokens += static_cast<double>(of.length_tokens) * static_cast<double>(of.n_samples);
+  for (const LengthCount& samples : lengths_.first(n_up_to(longest_tokens)))
+    n_tokens += static_cast<double>(samples.length_tokens) * static_cast<double>(samples.n_samples);
   return n_tokens;
 }
 

@@ -10,8 +10,8 @@
 
 namespace packsim {
 
-/// The GPU time that samples take at least in packs of a plan, by the prices of full and shorter packs. Packs
-/// wait for nothing, and none is padded.
+/// The GPU time that samples take at least in packs of a plan, by the prices of full and shorter packs. No
+/// pack waits for anything or is padded.
 class WorkFloors {
  public:
   /// lengths: of the samples, ascending; each above 0. Both are kept by reference.
@@ -28,7 +28,7 @@ class WorkFloors {
   double step_s(const ParallelPlan& plan, std::int64_t capacity_tokens);
   bool are_of_all_samples() const { return are_of_all_samples_; }
   std::int64_t n_tokens() const;
-  /// Of the samples that are not longer than this.
+  /// Tokens of the samples that are not longer than this.
   double n_tokens(std::int64_t longest_tokens) const;
 
  private:

@@ -20,7 +20,7 @@ class OnceMap {
   /// most: number of values that are kept, at least 1.
   explicit OnceMap(std::size_t most) : most_(most) {}
 
-  /// make throws for all that wait for the value; the next one makes it again.
+  /// If make throws, it throws for all that wait for the value; the next call makes it again.
   std::shared_ptr<const T> get(const std::string& key, const std::function<T()>& make) {
     std::promise<std::shared_ptr<const T>> promise;
     std::shared_future<std::shared_ptr<const T>> value;

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "experiment/plans/plan_strategy.hpp"
+#include "experiment/plans/plan_group.hpp"
 
 namespace packsim {
 
@@ -30,9 +30,7 @@ ProfiledCase planned_case(const Scenario& scenario, std::int64_t pack_tokens, in
   const std::int64_t tokens_per_iteration = scenario.training.tokens_per_iteration;
   const GroupSpec spec{
       .capacity_tokens = pack_tokens, .sequence = {.ulysses = sp_degree}, .gc_layers = std::nullopt};
-  const PlannedGroup group = plan_group(
-      scenario, scenario.plan, spec, pack_tokens,
-      micro_batches_that_fit(tokens_per_iteration, packed_gpus(scenario.plan) / sp_degree, pack_tokens));
+  const PlannedGroup group = plan_full_group(scenario, StrategySpec{}, spec);
   one.gc_layers = group.gc_layers;
   one.peak_memory_bytes = group.peak_memory_bytes;
   const std::int64_t smallest = smallest_iteration_tokens(scenario, pack_tokens, sp_degree);

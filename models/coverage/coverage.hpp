@@ -26,8 +26,8 @@ struct FamilyCoverage {
   double fraction = 0;
   std::array<double, kNEvidenceLevels> fraction_by_evidence = {};  ///< of all uses' time; sums to fraction
   std::array<int, kNEvidenceLevels> n_kernels = {};                ///< different ones
-  /// Of total_s, missing ones left out. Taken together the errors of a family add up, as one curve or one
-  /// model is behind them.
+  /// Error of total_s without missing ones. The errors of a family add up, as one curve or one model is
+  /// behind them.
   double relative_error = 0;
 };
 
@@ -36,7 +36,7 @@ struct FamilyCoverage {
 struct Coverage {
   double total_s = 0;  ///< of all uses; rough_kernel_s() for those that are missing
   std::array<double, kNEvidenceLevels> fraction_by_evidence = {};
-  /// Of total_s without what is missing. Families are taken as independent of each other.
+  /// Error of total_s without what is missing. Families are taken as independent of each other.
   double relative_error = 0;
   std::vector<FamilyCoverage> families;  ///< largest share first
   std::vector<CoveredUse> uses;          ///< largest share first; one a kernel and part

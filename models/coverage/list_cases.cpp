@@ -171,7 +171,7 @@ void add_group(const AddCase& add, const GpuGroup& group) {
   const std::string section = "collectives";
   for (std::int64_t size_bytes = kKiB; size_bytes <= kGiB; size_bytes *= 4) {
     for (const CollectiveKind& kind : kCollectiveKinds) {
-      if (kind.algorithm == CollectiveAlgorithm::pair && group.gpus != 2) continue;
+      if (group.gpus > kind.algorithm.most_gpus) continue;
       add(size_level(size_bytes), section, collective_case(kind.name, group.gpus, group.nodes, size_bytes));
     }
   }
@@ -235,7 +235,7 @@ void list_gemms(std::span<const Transformer> models, const AddCase& add) {
       add_tensor_parallel_gemms(models[i], is_last ? 5 : 4, tokens, add);
     }
   }
-  // Between the powers of two, where waves of tiles are not full.
+  // Waves of tiles are not full between the powers of two.
   for (const Transformer& model : models.first(std::min(models.size(), kSmall))) {
     for (const std::int64_t tokens : {512, 1536, 3072, 6144, 12288, 24576, 65536})
       add_model_gemms(model, 5, tokens, add);

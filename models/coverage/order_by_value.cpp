@@ -26,7 +26,7 @@ CaseSize size_of(const KernelCase& kernel) {
   return {static_cast<double>(longest), documents.tokens()};
 }
 
-// Of positions 0..n-1: 0 and 1 for the ends, 2 for the middle, one more for each halving.
+// The round of each position 0..n-1: 0 and 1 for the ends, 2 for the middle, one more for each halving.
 std::vector<int> rounds_of(std::size_t n) {
   std::vector<int> rounds(n, 0);
   if (n < 2) return rounds;

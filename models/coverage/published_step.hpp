@@ -54,14 +54,11 @@ struct PublishedStep {
       contradictions;  ///< where the publisher's own figures disagree, and what was taken
   std::string note;
 
-  /// Over all data-parallel ranks.
+  /// Tokens of a step over all data-parallel ranks.
   double tokens_per_step() const;
   /// Forward and backward flop of one step over all GPUs: three times the forward pass, attention over half
   /// the square of each document, and nothing for recomputation.
   double model_flop() const;
-  /// Model flop utilisation: model_flop() over what the GPUs could do in step_time_s. peak_flop_per_s: of
-  /// one, such as cluster.gpu.peak("bf16").
-  double model_flop_utilisation(double peak_flop_per_s) const;
 };
 
 /// A published step that cannot be replayed, with every reason.
@@ -101,10 +98,6 @@ inline double PublishedStep::model_flop() const {
     pairs += batch.n_micro_batches * batch.documents.squared_tokens();
   pairs *= plan.dp_degree();
   return model.training_flop(tokens_per_step(), pairs * model.attention_flop_per_pair());
-}
-
-inline double PublishedStep::model_flop_utilisation(double peak_flop_per_s) const {
-  return model_flop() / (step_time_s * plan.n_gpus * peak_flop_per_s);
 }
 
 }  // namespace packsim

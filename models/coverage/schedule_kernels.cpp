@@ -49,7 +49,7 @@ void add_tokens(PlanAccount& account, StepPricer& pricer, std::span<const MicroB
   }
 }
 
-// Of the attention of one layer over a pack of such documents, what a GPU of its rank has in the mean layer.
+// The share that a GPU of a rank has, in the mean layer, of one layer's attention over such documents.
 double seen_share(const StepPricer& pricer, const Documents& documents) {
   const Transformer& model = pricer.model();
   double seen = 0;

@@ -22,7 +22,7 @@ int n_nodes(int n_gpus, int gpus_per_node) {
   return (n_gpus + gpus_per_node - 1) / gpus_per_node;
 }
 
-// With as many layers as are run; dense ones come first.
+// The model with as many layers as are run; dense ones come first.
 Transformer model_of(const StepPlan& plan) {
   Transformer model = plan.model;
   model.n_layers = layers_of(plan);

@@ -19,7 +19,7 @@ struct AttentionHeads {
   double head_dim = 0;
 };
 
-/// A head shape that was measured, near one that was not: by heads and by heads for each key-value head.
+/// A measured head shape near one that was not measured, by heads and by heads for each key-value head.
 struct AttentionNeighbour {
   struct Heads {
     double heads = 0;
@@ -39,7 +39,7 @@ struct AttentionSum {
   double longest_tokens = 0;
   std::array<double, kNEvidenceLevels> by_evidence_s = {};
 
-  /// times: how many of them, or what part of one.
+  /// times: number of such documents, or the part of one.
   void add(const CurveTime& document, double length_tokens, double times) {
     work_s += times * document.time_s;
     error_s += times * document.time_s * document.relative_error;
@@ -48,11 +48,11 @@ struct AttentionSum {
   }
 };
 
-/// Attention of one pass and head shape, document by document, for whoever prices many packs. The profile
-/// must outlive it. kernel_time() of an attention case is pack() of the sum of document() over all.
+/// Attention of one pass and head shape, document by document, to price many packs. The profile must outlive
+/// it. kernel_time() of an attention case is pack() of the sum of document() over all.
 class AttentionDocuments {
  public:
-  /// Nothing where the profile has no attention of the pass.
+  /// Nullopt if the profile has no attention of the pass.
   static std::optional<AttentionDocuments> of(const HardwareProfile& profile, std::string_view pass,
                                               const AttentionHeads& heads);
   /// without_curve: as if the heads had no curve of their own, for fits that leave it out.

@@ -36,9 +36,9 @@ BaseTime base_of(const AttentionWork& work, const Heads& heads) {
   return [work, heads](double length) { return work.document_s(length, heads.heads, heads.kv_heads); };
 }
 
-// The model's document, times what nearby head shapes take over it. Each of their curves rises with length,
-// but their ratio to the model may fall faster than the model rises; so the curves are averaged, each scaled
-// to these heads at its longest length.
+// The time of a document from nearby head shapes. Their ratio to the model may fall with length faster than
+// the model rises, but each of their curves rises. So the curves are averaged, each scaled to these heads by
+// the model at its longest length.
 CurveTime from_neighbours(const std::vector<Neighbour>& neighbours, const AttentionWork& work,
                           const Heads& heads, double length) {
   CurveTime mean{.evidence = Evidence::interpolated};
@@ -142,7 +142,7 @@ CurveTime AttentionDocuments::pack(const AttentionSum& documents) const {
   };
 }
 
-// How far beyond the measured shapes, in e-folds; 0 inside, and for shapes with their own curve.
+// How far the shape is beyond the measured ones, in e-folds; 0 inside, and for shapes with their own curve.
 double AttentionDocuments::outside(double longest_tokens) const {
   if (curve_ != nullptr) return 0;
   // The curves know how far their lengths go; without any, the box does.
@@ -150,7 +150,7 @@ double AttentionDocuments::outside(double longest_tokens) const {
   return beyond_box(*model_, {length, heads_.heads, heads_.heads / heads_.kv_heads});
 }
 
-// What comes to the documents' relative errors.
+// The relative error that a pack adds to those of its documents.
 double AttentionDocuments::pack_error(double longest_tokens) const {
   // The products are linear in head_dim, the softmax between them does not depend on it. For FA3 forward on
   // an H100, 64 takes 0.62 of the time of 128 where 0.5 is linear.
@@ -173,8 +173,7 @@ std::string AttentionDocuments::basis() const {
 namespace {
 
 AttentionHeads heads_of(const KernelCase& kernel) {
-  const auto number = [&](std::string_view key) { return static_cast<double>(kernel.integer(key)); };
-  return {number("heads"), number("kv_heads"), number("head_dim")};
+  return {kernel.number("heads"), kernel.number("kv_heads"), kernel.number("head_dim")};
 }
 
 KernelTime pack_time(const AttentionDocuments& attention, const Documents& documents) {

@@ -8,19 +8,19 @@
 namespace packsim {
 namespace {
 
-struct Group {
+struct MeasuredGroup {
   std::string op;
   std::int64_t gpus = 0;
   std::int64_t nodes = 0;
 };
 
-std::string curve_key(const Group& group, std::string_view imbalance) {
+std::string curve_key(const MeasuredGroup& group, std::string_view imbalance) {
   return "collective op=" + group.op + " gpus=" + std::to_string(group.gpus) +
          " nodes=" + std::to_string(group.nodes) + " imbalance=" + std::string(imbalance);
 }
 
-// Groups that differ from one in size alone: in its node, or as many GPUs on each of more nodes.
-std::string model_key(const Group& group) {
+// Key of the model of all groups inside a node, or of all with as many GPUs on each of several nodes.
+std::string model_key(const MeasuredGroup& group) {
   if (group.nodes == 1) return "collective op=" + group.op + " nodes=1";
   return "collective op=" + group.op + " gpus_per_node=" + std::to_string(group.gpus / group.nodes);
 }
@@ -29,9 +29,10 @@ double log_between(double x, double low, double high) {
   return std::log(x / low) / std::log(high / low);
 }
 
-// What a larger group takes longer than a measured smaller one. If all measured groups have one size, the
-// model has no growth with GPUs, so the longer way round the ring is added.
-double added_s(const KernelModel& model, const Group& group, const Group& measured, double bytes) {
+// Time that a larger group takes in addition to a measured smaller one. If all measured groups have one size,
+// the model has no growth with GPUs, so the longer way round the ring is added.
+double added_s(const KernelModel& model, const MeasuredGroup& group, const MeasuredGroup& measured,
+               double bytes) {
   const auto n = static_cast<double>(group.gpus);
   const auto measured_n = static_cast<double>(measured.gpus);
   const double by_model_s =
@@ -43,7 +44,8 @@ double added_s(const KernelModel& model, const Group& group, const Group& measur
 }
 
 // Even splits: the group's own curve, the curves of a smaller and a larger group, or the model.
-std::optional<KernelTime> even_time(const HardwareProfile& profile, const Group& group, double bytes) {
+std::optional<KernelTime> even_time(const HardwareProfile& profile, const MeasuredGroup& group,
+                                    double bytes) {
   if (const KernelCurve* curve = profile.curve(curve_key(group, "1")))
     return with_basis(curve_time(*curve, bytes), "curve " + curve->key);
   const KernelModel* model = profile.model(model_key(group));
@@ -51,11 +53,11 @@ std::optional<KernelTime> even_time(const HardwareProfile& profile, const Group&
   const KernelCurve* larger = nullptr;
   const auto gpus = [](const KernelCurve* curve) { return key_number(curve->key, "gpus"); };
   const auto group_of = [&](const KernelCurve* curve) {
-    return Group{group.op, static_cast<std::int64_t>(gpus(curve)),
-                 static_cast<std::int64_t>(key_number(curve->key, "nodes"))};
+    return MeasuredGroup{group.op, static_cast<std::int64_t>(gpus(curve)),
+                         static_cast<std::int64_t>(key_number(curve->key, "nodes"))};
   };
   for (const KernelCurve* curve : profile.curves_of("collective op=" + group.op + " ")) {
-    const Group other = group_of(curve);
+    const MeasuredGroup other = group_of(curve);
     if (key_value(curve->key, "imbalance") != "1" || model_key(other) != model_key(group)) continue;
     if (other.gpus < group.gpus && (smaller == nullptr || gpus(curve) > gpus(smaller))) smaller = curve;
     if (other.gpus > group.gpus && (larger == nullptr || gpus(curve) < gpus(larger))) larger = curve;
@@ -72,15 +74,15 @@ std::optional<KernelTime> even_time(const HardwareProfile& profile, const Group&
                       "between the curves " + smaller->key + " and " + larger->key};
   }
   if (model == nullptr) return std::nullopt;
-  // From the nearest group on as the model grows.
+  // Start from the nearest group, and let the model say what more or fewer GPUs change.
   const KernelCurve* nearest = smaller != nullptr ? smaller : larger;
   if (nearest == nullptr) return std::nullopt;
   const CurveTime near = curve_time(*nearest, bytes);
   const auto model_s = [&](double group_gpus, double payload) {
     return collective_model_s(*model, group.op, group_gpus, payload);
   };
-  // More GPUs add what the model says that they add. Fewer would take it away, and from small payloads more
-  // than there is: they take the model's share at a middling payload. Either way time rises with bytes.
+  // More GPUs add the model's difference. For fewer, subtracting could exceed a small payload's time, so the
+  // model's ratio at a middling payload scales it. Either way time rises with bytes.
   const double near_gpus = gpus(nearest);
   const double middle = std::sqrt(model->box[1].low * model->box[1].high);
   const double time_s = n > near_gpus ? near.time_s + added_s(*model, group, group_of(nearest), bytes)
@@ -93,8 +95,8 @@ std::optional<KernelTime> even_time(const HardwareProfile& profile, const Group&
 }
 
 std::optional<KernelTime> measured_collective_time(const HardwareProfile& profile, const KernelCase& kernel) {
-  const Group group{kernel.value("op"), kernel.integer("gpus"), kernel.integer("nodes")};
-  const auto bytes = static_cast<double>(kernel.integer("bytes"));
+  const MeasuredGroup group{kernel.value("op"), kernel.integer("gpus"), kernel.integer("nodes")};
+  const double bytes = kernel.number("bytes");
   const double imbalance = kernel.number("imbalance");
   if (group.gpus == 1) {
     // Nothing is exchanged.
@@ -104,8 +106,8 @@ std::optional<KernelTime> measured_collective_time(const HardwareProfile& profil
     return with_basis(curve_time(*curve, bytes), "curve " + curve->key);
   if (imbalance == 1) return even_time(profile, group, bytes);
 
-  // Uneven splits: between the measured imbalances of this group, linear; beyond them, and where none was
-  // measured, the GPU that receives most is what the others wait for.
+  // Uneven splits are interpolated linearly between the measured imbalances of this group. Beyond them, and
+  // where none was measured, the others wait for the GPU that receives most.
   const KernelCurve* low = nullptr;
   const KernelCurve* high = nullptr;
   const auto imbalance_of = [](const KernelCurve* curve) { return key_number(curve->key, "imbalance"); };
@@ -134,13 +136,13 @@ std::optional<KernelTime> measured_collective_time(const HardwareProfile& profil
   }
   if (!even) return std::nullopt;
   even->evidence = std::max(even->evidence, Evidence::extrapolated);
-  // Of what the larger payload adds, up to a third may be hidden or added by the GPUs that wait.
+  // Up to a third of what the larger payload adds may be hidden or added by the GPUs that wait.
   even->relative_error = together(even->relative_error, (1 - 1 / ratio) / 3);
   even->basis += ", with the payload of the GPU that receives most";
   return even;
 }
 
-// All but what a payload of one byte takes goes with the links.
+// Scales the time with the links, except what a payload of one byte takes.
 KernelTime on_links(const HardwareProfile& profile, const KernelCase& kernel, KernelTime time) {
   const auto scaling = profile.links->families.find(kernel_family(kernel));
   if (scaling == profile.links->families.end()) return time;
@@ -187,7 +189,7 @@ std::optional<KernelTime> mirrored_time(const HardwareProfile& profile, const Ke
 
 double sent_per_payload_byte(std::string_view op, double gpus) {
   const CollectiveKind& kind = collective_kind(op);
-  if (kind.algorithm == CollectiveAlgorithm::pair) return 1;
+  if (kind.algorithm.sends_whole_payload) return 1;
   return kind.passes * (gpus - 1) / gpus;
 }
 
@@ -208,7 +210,7 @@ double ring_latency_s(std::string_view op, double gpus, double nodes) {
   constexpr double kNvlinkHopS = 1.9e-6;
   constexpr double kNetworkHopS = 4.0e-6;
   const CollectiveKind& kind = collective_kind(op);
-  if (kind.algorithm != CollectiveAlgorithm::ring || kind.receives_whole_payload) return 0;
+  if (!kind.algorithm.passes_on || kind.receives_whole_payload) return 0;
   const double network_hops = nodes - 1;
   return (gpus - 1 - network_hops) * kNvlinkHopS + network_hops * kNetworkHopS;
 }

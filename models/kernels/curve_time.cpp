@@ -9,7 +9,7 @@ namespace {
 // Sizes are integers in files; two that differ by less are one.
 constexpr double kSameSize = 1e-9;
 
-// Between two points, in logarithms.
+// The logarithm of the time at a size between two points.
 double between(const CurvePoint& low, const CurvePoint& high, double size, const BaseTime& base) {
   const double part = std::log(size / low.size) / std::log(high.size / low.size);
   const double low_log = std::log(low.time_s);
@@ -38,7 +38,7 @@ CurveTime measured_time(const KernelCurve& curve, double size, const BaseTime& b
   const double mean_gap =
       std::log(points.back().size / points.front().size) / static_cast<double>(points.size() - 1);
   const double wide = std::max(1.0, gap * gap / (4 * mean_gap * mean_gap));
-  // Of three points or more: with two, no point can be left out between others.
+  // left_out_rms needs three points: with two, no point between others can be left out.
   const double unknown = points.size() > 2 ? curve.quality.left_out_rms : curve.end_error * gap / 2;
   return {std::exp(between(low, *upper, size, curve.straight ? BaseTime() : base)),
           together(noise, 4 * part * (1 - part) * unknown * wide), Evidence::interpolated};

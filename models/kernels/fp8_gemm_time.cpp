@@ -22,13 +22,7 @@ constexpr Fp8Numbers kTensorScales = {.exponent = 0.82, .output_factor = 1, .err
 // DeepGEMM's.
 constexpr Fp8Numbers kBlockScales = {.exponent = 0.79, .output_factor = 3, .error = 0.15};
 
-double model_s(const GemmNumbers& numbers, double operand_bytes, double m, double n, double k) {
-  const double compute_s = m * n * (2 * k * numbers.s_per_flop + numbers.s_per_output);
-  const double memory_s = (operand_bytes * (m * k + k * n) + kBf16Bytes * m * n) * numbers.s_per_byte;
-  return numbers.launch_s + std::cbrt(compute_s * compute_s * compute_s + memory_s * memory_s * memory_s);
-}
-
-// Of either cache: products are seldom bound by memory.
+// A model of hot or cold caches will do: products are seldom bound by memory.
 const KernelModel* bf16_model(const HardwareProfile& profile) {
   for (const KernelModel* model : profile.models_of("gemm layout=tn")) {
     if (key_value(model->key, "dtype").empty()) return model;
@@ -56,11 +50,10 @@ KernelTime fp8_gemm_time(const HardwareProfile& profile, const Gpu& gpu, const K
     return {.time_s = 0, .relative_error = 0, .evidence = Evidence::missing, .basis = time.basis};
   const Fp8Numbers& fp8 = kernel.value("dtype") == "fp8_block" ? kBlockScales : kTensorScales;
   const GemmNumbers numbers = gemm_numbers(*model);
-  const auto size = [&](std::string_view key) { return static_cast<double>(kernel.integer(key)); };
-  const double m = size("m");
-  const double n = size("n");
-  const double k = size("k");
-  time.time_s *= model_s(in_fp8(numbers, gpu, fp8), 1, m, n, k) / model_s(numbers, kBf16Bytes, m, n, k);
+  const auto model_s = [&](const GemmNumbers& of, double operand_bytes) {
+    return gemm_model_s(of, kernel.number("m"), kernel.number("n"), kernel.number("k"), operand_bytes);
+  };
+  time.time_s *= model_s(in_fp8(numbers, gpu, fp8), 1) / model_s(numbers, kBf16Bytes);
   time.relative_error = together(time.relative_error, fp8.error);
   time.evidence = std::max(time.evidence, Evidence::extrapolated);
   time.basis = "fp8 by the peaks of formats: " + time.basis;

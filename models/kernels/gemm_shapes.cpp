@@ -7,9 +7,9 @@
 namespace packsim {
 
 GemmSides sides_of(const KernelCase& kernel) {
-  const auto size = [&](std::string_view key) { return static_cast<double>(kernel.integer(key)); };
-  if (kernel.value("layout") == "nt") return {{size("m"), size("n")}, size("k"), true};
-  return {{size("n"), size("k")}, size("m"), false};
+  if (kernel.value("layout") == "nt")
+    return {{kernel.number("m"), kernel.number("n")}, kernel.number("k"), true};
+  return {{kernel.number("n"), kernel.number("k")}, kernel.number("m"), false};
 }
 
 // All measured shapes of the model's layout and cache, without distances.

@@ -36,13 +36,13 @@ struct GemmNeighbour {
   double weight = 0;
 };
 
-/// The measured shapes nearest to those asked for; found once, as pricing asks for many sizes of few shapes.
-/// The profile must outlive it, and so must the models.
+/// Finds the measured shapes nearest to a shape, once for each, as pricing asks for many sizes of few shapes.
+/// The profile and the models must outlive it.
 class GemmShapes {
  public:
   explicit GemmShapes(const HardwareProfile& profile) : profile_(&profile) {}
-  /// Nearest in the logarithms of the fixed sides. A curve of the very shape does not count: it is what the
-  /// estimate goes beyond.
+  /// The nearest shapes by the logarithms of the fixed sides. A curve of this very shape does not count: it
+  /// is what the estimate goes beyond.
   const std::vector<GemmNeighbour>& near(const KernelModel& model, const GemmSides& sides);
 
  private:

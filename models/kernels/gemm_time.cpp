@@ -14,7 +14,7 @@ double model_s(const GemmNumbers& numbers, const GemmSides& sides, double size) 
   return gemm_model_s(numbers, gemm.m, gemm.n, gemm.k);
 }
 
-// The model, times what nearby shapes take over it; their residuals hold beyond the ends of their curves.
+// The model, times the ratio of nearby shapes' times to it. That ratio holds beyond the ends of their curves.
 double corrected_s(const GemmNumbers& model, const std::vector<GemmNeighbour>& neighbours,
                    const GemmSides& sides, double size) {
   double log_ratio = 0;
@@ -54,8 +54,8 @@ double neighbour_curve_s(const KernelModel& fitted, const std::vector<GemmNeighb
   return low_s * model_s(model, sides, size) / model_s(model, sides, low_size);
 }
 
-// What leaving shapes out showed; further from the nearest shape than those were, more, up to what the model
-// misses by itself.
+// The error that leaving shapes out showed. It grows with the distance to the nearest shape beyond that of
+// those shapes, up to the error of the model by itself.
 double shape_error(const KernelModel& model, const std::vector<GemmNeighbour>& neighbours) {
   const double left_out = model.quality.left_out_rms > 0 ? model.quality.left_out_rms : model.quality.rms;
   if (neighbours.empty()) return std::max(left_out, model.quality.rms);
@@ -102,9 +102,9 @@ KernelTime beyond_curve(GemmShapes& shapes, const KernelModel& model, const Kern
 
 }  // namespace
 
-double gemm_model_s(const GemmNumbers& numbers, double m, double n, double k) {
+double gemm_model_s(const GemmNumbers& numbers, double m, double n, double k, double operand_bytes) {
   const double compute_s = m * n * (2 * k * numbers.s_per_flop + numbers.s_per_output);
-  const double memory_s = kBf16Bytes * (m * k + k * n + m * n) * numbers.s_per_byte;
+  const double memory_s = (operand_bytes * (m * k + k * n) + kBf16Bytes * m * n) * numbers.s_per_byte;
   return numbers.launch_s + std::cbrt(compute_s * compute_s * compute_s + memory_s * memory_s * memory_s);
 }
 

@@ -84,17 +84,17 @@ std::string kernel_family(std::string_view text) {
 
 CurvePlace curve_place(const KernelCase& kernel) {
   const std::string_view kind = kernel.kernel();
-  const auto size = [&](std::string_view key) { return static_cast<double>(kernel.integer(key)); };
   if (kind == "gemm") {
     // The side that the tokens of a micro-batch give: rows of y and of dx, the inner side of dW.
-    if (kernel.value("layout") == "nt") return {kernel.text_without({"k"}), "k", size("k")};
-    return {kernel.text_without({"m"}), "m", size("m")};
+    if (kernel.value("layout") == "nt") return {kernel.text_without({"k"}), "k", kernel.number("k")};
+    return {kernel.text_without({"m"}), "m", kernel.number("m")};
   }
   if (kind == "attention") return {kernel.text_without({"docs"}), "length_tokens", 0};
   if (kind == "elementwise") return {kernel.text_without({"rows", "cols"}), "bytes", kernel_bytes(kernel)};
   if (kind == "copy") return {kernel.text_without({"bytes"}), "bytes", kernel_bytes(kernel)};
-  if (kind == "adamw") return {kernel.text_without({"parameters"}), "parameters", size("parameters")};
-  if (kind == "collective") return {kernel.text_without({"bytes"}), "bytes", size("bytes")};
+  if (kind == "adamw")
+    return {kernel.text_without({"parameters"}), "parameters", kernel.number("parameters")};
+  if (kind == "collective") return {kernel.text_without({"bytes"}), "bytes", kernel.number("bytes")};
   return {kernel.text(), "launches", 1};
 }
 

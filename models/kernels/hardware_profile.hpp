@@ -21,11 +21,11 @@ class GemmShapes;
 enum class Evidence {
   /// Exactly this size was measured; for attention, every document's length with these heads.
   measured,
-  /// Between measured sizes or shapes, or measured with a hot cache instead of a cold one or the reverse.
+  /// It is between measured sizes or shapes, or was measured with the other state of the cache (hot, cold).
   interpolated,
-  /// Outside the measured range, or something else was measured in its place.
+  /// It is outside the measured range, or something else was measured in its place.
   extrapolated,
-  /// Measured on another GPU or over other links, and scaled to these (transfer_profile()).
+  /// It was measured on another GPU or over other links, and scaled to these (transfer_profile()).
   transferred,
   missing,  ///< no measurement can be used
 };

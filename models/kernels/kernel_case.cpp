@@ -79,7 +79,7 @@ const std::vector<KernelKind> kKinds = {
      "one training step: each pack a micro-batch of each data-parallel rank, then the optimizer"},
 };
 
-// Why `value` is none of `key`, as what was expected; empty where it is one.
+// What was expected, if `value` is no value of `key`; empty if it is one.
 std::string expected_of(const KernelKey& key, const std::string& value) {
   const auto parse_integer = [&](std::int64_t low) {
     std::int64_t number = 0;
@@ -296,42 +296,40 @@ KernelCase KernelCase::with(std::string_view key, std::string_view value) const 
 
 double kernel_flop(const KernelCase& kernel) {
   if (kernel.kernel() == "gemm") {
-    return 2.0 * static_cast<double>(kernel.integer("m")) * static_cast<double>(kernel.integer("n")) *
-           static_cast<double>(kernel.integer("k"));
+    return 2.0 * kernel.number("m") * kernel.number("n") * kernel.number("k");
   }
   if (kernel.kernel() == "attention") {
     // Two products of 2 head_dim flop a pair, over half the square (FlashAttention-2, arXiv 2307.08691, 4.1).
-    const double forward = 2.0 * static_cast<double>(kernel.integer("heads")) *
-                           static_cast<double>(kernel.integer("head_dim")) *
-                           kernel.documents("docs").squared_tokens();
+    const double forward =
+        2.0 * kernel.number("heads") * kernel.number("head_dim") * kernel.documents("docs").squared_tokens();
     return kernel.value("pass") == "bwd" ? 2.5 * forward : forward;
   }
   return 0;
 }
 
 double kernel_bytes(const KernelCase& kernel) {
-  const auto size = [&](std::string_view key) { return static_cast<double>(kernel.integer(key)); };
   if (kernel.kernel() == "gemm") {
     const std::string& dtype = kernel.value("dtype");
     const double operand_bytes = dtype.starts_with("fp8") ? 1 : kBf16Bytes;
     // Sums of fp32 are read and written.
     const double out_bytes = dtype == "bf16_into_fp32" ? 2 * kFp32Bytes : kBf16Bytes;
-    return operand_bytes * (size("m") * size("k") + size("k") * size("n")) +
-           out_bytes * size("m") * size("n");
+    return operand_bytes *
+               (kernel.number("m") * kernel.number("k") + kernel.number("k") * kernel.number("n")) +
+           out_bytes * kernel.number("m") * kernel.number("n");
   }
   if (kernel.kernel() == "elementwise") {
-    return kBf16Bytes * elementwise_values(kernel.value("op"), kernel.value("pass") == "bwd") * size("rows") *
-           size("cols");
+    return kBf16Bytes * elementwise_values(kernel.value("op"), kernel.value("pass") == "bwd") *
+           kernel.number("rows") * kernel.number("cols");
   }
   if (kernel.kernel() == "copy") {
     // A copy on the device reads and writes every byte there.
-    return (kernel.value("kind") == "device" ? 2 : 1) * size("bytes");
+    return (kernel.value("kind") == "device" ? 2 : 1) * kernel.number("bytes");
   }
   if (kernel.kernel() == "adamw") {
     // bf16 gradient read, bf16 weight written; fp32 master copy and two moments read and written.
-    return (2 * kBf16Bytes + 2 * 3 * 4) * size("parameters");
+    return (2 * kBf16Bytes + 2 * 3 * 4) * kernel.number("parameters");
   }
-  if (kernel.kernel() == "collective") return size("bytes");
+  if (kernel.kernel() == "collective") return kernel.number("bytes");
   return 0;
 }
 

@@ -84,9 +84,9 @@ class KernelCase {
 /// because it recomputes the scores. 0 for other kernels.
 double kernel_flop(const KernelCase& kernel);
 
-/// For an elementwise, copy, adamw or gemm case, the bytes that it must read and write, each operand once.
-/// For a collective its payload as nccl-tests counts it: for an all-gather the gathered buffer, for all
-/// others the buffer that a GPU sends from. 0 for other kernels.
+/// Bytes that an elementwise, copy, adamw or gemm case must read and write, each operand once; or the payload
+/// of a collective as nccl-tests counts it: the gathered buffer of an all-gather, for all others the buffer
+/// that a GPU sends from. 0 for other kernels.
 double kernel_bytes(const KernelCase& kernel);
 
 }  // namespace packsim

@@ -64,8 +64,7 @@ std::optional<KernelTime> overlap_time(const HardwareProfile& profile, const Ker
                                                                         kernel.value("k"), "tn", "hot"}));
   if (alone.evidence == Evidence::missing) return std::nullopt;
   const double outside = beyond_box(
-      *model, {static_cast<double>(kernel.integer("m")), static_cast<double>(kernel.integer("n")),
-               static_cast<double>(kernel.integer("k")), static_cast<double>(kernel.integer("bytes"))});
+      *model, {kernel.number("m"), kernel.number("n"), kernel.number("k"), kernel.number("bytes")});
   return KernelTime{
       alone.time_s * model->number("slow_down"),
       together(alone.relative_error, std::max(model->quality.rms, 0.01), model->end_error * outside),

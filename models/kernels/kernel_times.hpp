@@ -6,6 +6,7 @@
 #include "models/kernels/curve_time.hpp"
 #include "models/kernels/gemm_shapes.hpp"
 #include "models/kernels/hardware_profile.hpp"
+#include "models/value_bytes.hpp"
 
 namespace packsim {
 
@@ -32,7 +33,9 @@ struct GemmNumbers {
   double s_per_output = 0;
   double s_per_byte = 0;
 };
-double gemm_model_s(const GemmNumbers& numbers, double m, double n, double k);
+/// operand_bytes: of each element of the two operands. The result is in bf16.
+double gemm_model_s(const GemmNumbers& numbers, double m, double n, double k,
+                    double operand_bytes = kBf16Bytes);
 GemmNumbers gemm_numbers(const KernelModel& model);
 /// What a profile says of a shape without its own curve.
 double gemm_shape_s(const HardwareProfile& profile, const KernelModel& model, const KernelCase& kernel);

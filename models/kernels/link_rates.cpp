@@ -35,18 +35,17 @@ LinkRates link_rates(const Cluster& cluster) {
 
 double link_time_s(const LinkRates& rates, const KernelCase& kernel) {
   const CollectiveKind& kind = collective_kind(kernel.value("op"));
-  const auto gpus = static_cast<double>(kernel.integer("gpus"));
-  const auto nodes = static_cast<double>(kernel.integer("nodes"));
+  const double gpus = kernel.number("gpus");
+  const double nodes = kernel.number("nodes");
   const double gpus_in_node = gpus / nodes;
-  const double bytes = static_cast<double>(kernel.integer("bytes")) * kernel.number("imbalance");
+  const double bytes = kernel.number("bytes") * kernel.number("imbalance");
   const double sent_bytes = sent_per_payload_byte(kind.name, gpus) * bytes;
-  const bool is_ring = kind.algorithm == CollectiveAlgorithm::ring;
   double inside_bytes = gpus_in_node > 1 ? sent_bytes : 0;
   if (inside_bytes > 0 && kind.passes == 2)
     inside_bytes = bytes * all_reduce_sent_per_byte(inside_bytes / bytes, gpus_in_node, rates.switch_adds);
   double outside_bytes = 0;
   if (nodes > 1) {
-    if (!is_ring) {
+    if (!kind.algorithm.passes_on) {
       outside_bytes = sent_bytes * (gpus - gpus_in_node) / (gpus - 1);
       inside_bytes = sent_bytes - outside_bytes;
     } else if (kind.receives_whole_payload) {

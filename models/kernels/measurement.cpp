@@ -31,7 +31,7 @@ double Measurement::relative_spread() const {
   const double centre = median_s();
   std::vector<double> deviations;
   for (const double sample_s : samples_s) deviations.push_back(std::abs(sample_s - centre));
-  // Of a normal distribution, the standard deviation is 1.4826 median absolute deviations.
+  // The standard deviation of a normal distribution is 1.4826 median absolute deviations.
   return 1.4826 * median(deviations) / centre;
 }
 

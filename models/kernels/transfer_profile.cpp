@@ -14,10 +14,10 @@
 namespace packsim {
 namespace {
 
-// Where the profile has no model of matrix products: the launch of a kernel, and what an H100 reaches.
+// Used where the profile has no model of matrix products: the launch of a kernel, and what an H100 reaches.
 constexpr GemmNumbers kUsualGemm = {.launch_s = 3e-6, .s_per_flop = 1 / 700e12, .s_per_byte = 1 / 2.7e12};
 
-// Of a GPU whose file does not say.
+// The L2 cache of a GPU whose file does not state it.
 constexpr double kUsualL2Bytes = 50e6;
 
 // The peak that counts for products of a case or curve.
@@ -25,7 +25,7 @@ std::string_view peak_format(std::string_view dtype) {
   return dtype.starts_with("fp8") ? "fp8" : "bf16";
 }
 
-// How often the time of its work a kernel takes on another GPU.
+// Factors on the time of a kernel's work when it runs on another GPU.
 struct WorkFactors {
   double product = 1;    // of flop in matrix products
   double attention = 1;  // of all work of attention
@@ -123,11 +123,11 @@ class ProfileTransfer {
  private:
   bool is_same_gpu() const { return measured_.driver_name == cluster_.gpu.driver_name; }
 
-  // of: a curve or a model.
+  // item: a curve or a model.
   template <typename Item>
-  WorkFactors factors(const Item& of) const {
-    return work_factors(measured_, cluster_.gpu, cluster_.host_link_bytes_per_s, of.library,
-                        peak_format(key_value(of.key, "dtype")), numbers_.compute_exponent);
+  WorkFactors factors(const Item& item) const {
+    return work_factors(measured_, cluster_.gpu, cluster_.host_link_bytes_per_s, item.library,
+                        peak_format(key_value(item.key, "dtype")), numbers_.compute_exponent);
   }
 
   static void scale(KernelModel& model, std::string_view name, double factor) {

@@ -19,9 +19,9 @@ struct TransferNumbers {
   double memory_error = 0.2;
   double link_error = 0.25;
   double latency_error = 0.5;
-  /// In place of link_error, from GPUs with NVLink to GPUs without, or back: assumed, as no row shows it.
+  /// Replaces link_error between GPUs with NVLink and GPUs without. It is assumed, as no row shows it.
   double other_link_error = 0.8;
-  /// In place of those of work, between GPUs of two makers, whose libraries reach other shares of the peak.
+  /// Replaces the errors of work between GPUs of two makers, whose libraries reach other shares of the peak.
   double other_maker_error = 0.5;
 };
 
@@ -47,12 +47,12 @@ HardwareProfile transfer_profile(const HardwareProfile& profile, const Gpu& meas
 /// std::logic_error if the profile is on a cluster already.
 HardwareProfile profile_on(const HardwareProfile& profile, const Cluster& cluster);
 
-/// The seconds below which no kernel can be on a GPU: its flop at the peak rate of products, and the bytes of
+/// The least seconds that a kernel can take on a GPU: its flop at the peak rate of products, and the bytes of
 /// kernels that are called cold, beside what the L2 cache may hold of them, at the memory rate. 0 where the
 /// GPU's file does not say, and for collectives.
 double least_kernel_s(const Gpu& gpu, const KernelCase& kernel);
 
-/// The profile, and of kernel families that it does not have, those of `other`.
+/// The profile, with those kernel families of `other` that it does not have.
 HardwareProfile with_missing_families(const HardwareProfile& profile, const HardwareProfile& other);
 
 }  // namespace packsim

@@ -10,7 +10,7 @@ namespace {
 // Groups of experts, as one part sees them.
 struct GroupsOfPart {
   int n_outside = 0;  // groups that have none of their experts in the part
-  /// Of the groups that the part cuts, which are two at most, the experts outside of it.
+  /// Experts outside of the part in each group that it cuts; it cuts two at most.
   std::array<double, 2> outside_of_cut = {};
   int n_cut = 0;
 };

@@ -4,7 +4,7 @@
 
 namespace packsim {
 
-/// Of n_parts equal parts of the routed experts, such as those on one GPU or node, how many have any of a
+/// How many of n_parts equal parts of the routed experts, such as those on one GPU or node, have any of a
 /// token's experts: the expectation if the router's scores are independent and alike.
 ///
 /// Experts lie on the parts in their order. A router that is limited to groups takes the experts of the

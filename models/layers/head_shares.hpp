@@ -5,11 +5,10 @@
 
 namespace packsim {
 
-/// Heads of the GPU that has most of them, of the GPUs that share the heads by tensor parallelism and
-/// Ulysses.
+/// Heads of the GPU that has most, among the GPUs that share the heads by tensor parallelism and Ulysses.
 struct HeadShares {
   int heads = 1;
-  /// Key-value heads that its heads need. Where more GPUs share them than there are, each has a copy.
+  /// Key-value heads that its heads need. If more GPUs share them than there are, each has a copy.
   int kv_heads = 1;
 };
 

@@ -35,39 +35,30 @@ std::vector<CountedKernel> linear_backward(const LayerOp& op) {
   return kernels;
 }
 
-}  // namespace
-
-std::vector<CountedKernel> forward_kernels(const LayerOp& op) {
-  if (op.backward_only) return {};
+std::vector<CountedKernel> kernels_of(const LayerOp& op, bool is_forward) {
   switch (op.kind) {
     case LayerOp::Kind::linear:
-      return linear_forward(op);
+      return is_forward ? linear_forward(op) : linear_backward(op);
     case LayerOp::Kind::elementwise:
-      return {{elementwise_case(op.op, "fwd", op.rows, op.out), op.count}};
+      return {{elementwise_case(op.op, is_forward ? "fwd" : "bwd", op.rows, op.out), op.count}};
     case LayerOp::Kind::copy:
       return {{copy_case("device", op.bytes), op.count}};
     case LayerOp::Kind::exchange:
-      return exchange_kernels(op, op.op);
+      return exchange_kernels(op, is_forward ? op.op : collective_kind(op.op).gradient);
     case LayerOp::Kind::attention:
       break;
   }
   throw std::logic_error("attention is priced by its documents");
 }
 
+}  // namespace
+
+std::vector<CountedKernel> forward_kernels(const LayerOp& op) {
+  return op.backward_only ? std::vector<CountedKernel>() : kernels_of(op, true);
+}
+
 std::vector<CountedKernel> backward_kernels(const LayerOp& op) {
-  switch (op.kind) {
-    case LayerOp::Kind::linear:
-      return linear_backward(op);
-    case LayerOp::Kind::elementwise:
-      return {{elementwise_case(op.op, "bwd", op.rows, op.out), op.count}};
-    case LayerOp::Kind::copy:
-      return {{copy_case("device", op.bytes), op.count}};
-    case LayerOp::Kind::exchange:
-      return exchange_kernels(op, collective_kind(op.op).gradient);
-    case LayerOp::Kind::attention:
-      break;
-  }
-  throw std::logic_error("attention is priced by its documents");
+  return kernels_of(op, false);
 }
 
 int nodes_of_group(int degree, int stride, int gpus_per_node) {

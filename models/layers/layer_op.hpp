@@ -11,8 +11,8 @@
 
 namespace packsim {
 
-/// Bytes of device copies that take as long as bringing what the products of a linear layer work on into
-/// their number format. All 0 in bf16.
+/// Bytes of device copies that take as long as the conversion of a linear layer's operands to the number
+/// format of its products. All 0 in bf16.
 struct ProductCasts {
   std::int64_t input = 0;     ///< of its input, in the forward pass; 0 if an earlier layer has the same input
   std::int64_t weight = 0;    ///< of its weight, in each pass; 0 if that is done once a step
@@ -35,15 +35,15 @@ struct LayerOp {
   std::int64_t rows = 0;
   std::int64_t out = 0;
   std::int64_t in = 0;
-  std::int64_t bytes = 0;           ///< of a copy; of an exchange the payload, as nccl-tests counts it
-  std::string_view op = {};         ///< of elementwise and exchange
-  int gpus = 1;                     ///< of an exchange
-  int nodes = 1;                    ///< over which the GPUs of an exchange, or of a copy for it, are spread
-  int stride = 1;                   ///< of an exchange: distance from one GPU of the group to the next
-  bool backward_only = false;       ///< of copy and exchange: the forward pass has none of it
-  bool frozen = false;              ///< of linear: no gradient of the weight
-  std::string_view dtype = "bf16";  ///< of linear: the number format of its products
-  ProductCasts casts = {};          ///< of linear
+  std::int64_t bytes = 0;           ///< size of a copy, or payload of an exchange as nccl-tests counts it
+  std::string_view op = {};         ///< name of an elementwise op or of a collective
+  int gpus = 1;                     ///< number of GPUs of an exchange
+  int nodes = 1;                    ///< nodes over which an exchange, or a copy for it, is spread
+  int stride = 1;                   ///< distance from one GPU of an exchange to the next
+  bool backward_only = false;       ///< copy and exchange: the forward pass has none of it
+  bool frozen = false;              ///< linear: its weight gets no gradient
+  std::string_view dtype = "bf16";  ///< linear: the number format of its products
+  ProductCasts casts = {};          ///< linear: of its products
 };
 
 /// A kernel and how often it runs.

@@ -8,6 +8,7 @@
 #include "models/layers/head_shares.hpp"
 #include "models/layers/layer_parts.hpp"
 #include "models/layers/recomputed_parts.hpp"
+#include "models/state_traffic.hpp"
 #include "models/value_bytes.hpp"
 
 namespace packsim {
@@ -63,9 +64,9 @@ struct OpList {
     exchange(Cause::tensor, op, kBf16Bytes * gathered * model.hidden_size, plan.tp_degree, 1);
   }
 
-  // One tensor [tokens, width] between heads and tokens: a copy that orders it, and the all-to-all. Where
-  // more GPUs share the sequence than this one's tensor-parallel part has heads, heads are copied; uneven
-  // shares are padded to the largest.
+  // Exchanges one tensor [tokens, width] between heads and tokens: a copy that reorders it, and the
+  // all-to-all. If more GPUs share the sequence than the tensor-parallel part has heads, heads are copied;
+  // uneven shares are padded to the largest.
   void head_exchange(const LayerPart& part) {
     if (plan.sequence.ulysses == 1) return;
     const HeadShares shares = head_shares(model, plan);
@@ -108,8 +109,8 @@ struct OpList {
     add(gather);
   }
 
-  // Tokens to the GPUs of their experts, or back: copies that sort them by GPU and, where a GPU has several
-  // experts, by expert, and the all-to-all between.
+  // Sends tokens to the GPUs of their experts, or back: a copy that sorts them by GPU, the all-to-all and, if
+  // a GPU has several experts, a copy that sorts them by expert.
   void expert_exchange(const LayerPart& part) {
     const double token_bytes = 1.0 * kBf16Bytes * static_cast<double>(tokens * part.width.whole);
     const int nodes = nodes_of_group(plan.ep_degree, plan.tp_degree, gpus_per_node);
@@ -129,8 +130,8 @@ struct OpList {
     if (model.experts.n_routed > plan.ep_degree) copy(plan.expert_imbalance * token_bytes * part.per_token);
   }
 
-  int64_t rows(LayerPart::Tokens of) const {
-    switch (of) {
+  int64_t rows(LayerPart::Tokens kind) const {
+    switch (kind) {
       case LayerPart::Tokens::own:
         return tokens;
       case LayerPart::Tokens::gathered:
@@ -140,8 +141,8 @@ struct OpList {
       case LayerPart::Tokens::routed:
         break;
     }
-    // Every GPU of the expert-parallel group sends as many tokens to every expert, or the GPU with most has
-    // so many times the mean.
+    // Every GPU of the expert-parallel group sends equally many tokens to every expert; the fullest GPU gets
+    // expert_imbalance times as many.
     const Experts& experts = model.experts;
     const int64_t even =
         (tokens * experts.per_token * plan.ep_degree + experts.n_routed - 1) / experts.n_routed;
@@ -152,10 +153,9 @@ struct OpList {
     return plan.lora_targets.adapts(one.linear.name) == plan.lora_targets.adapts(other.linear.name);
   }
 
-  // Of equal layers or activations, those that this GPU has.
+  // How many of `copies` equal layers or activations this GPU has.
   int n_local(int copies) const { return copies > 1 ? copies / plan.ep_degree : 1; }
 
-  // In fp8, unless it is the router's or a gate's. shares_input: with the product before it.
   // Parts of the sequence that the MLP takes one after another, and the rows of one.
   int64_t n_tiles(const LayerPart& part) const {
     return part.modules.has(LayerModule::mlp) ? std::min<int64_t>(plan.mlp_tiles, rows(part.tokens)) : 1;
@@ -175,26 +175,26 @@ struct OpList {
                     .in = layer.in_width().on_gpu(plan.tp_degree)};
     if (is_fp8(plan.precision) && part.tokens != LayerPart::Tokens::own)
       quantise(product, shares_input ? 0 : n_local(layer.copies));
-    // Reads 4 bits and writes bf16; a device copy reads and writes every byte.
+    // The cast reads 4 bits and writes bf16; a device copy reads and writes every byte.
     if (plan.frozen_weights == FrozenWeights::nf4)
       product.casts.weight =
           std::llround((kNf4Bytes + kBf16Bytes) / 2 * static_cast<double>(product.out * product.in));
     linear(product, plan.lora_targets.adapts(layer.name));
   }
 
-  // n_inputs: how many inputs it casts.
+  // n_inputs: number of inputs that the product casts.
   void quantise(LayerOp& product, int n_inputs) const {
     const PrecisionKind& kind = precision_kind(plan.precision);
     product.dtype = kind.dtype;
     // A device copy reads and writes every byte.
     const auto copy_bytes = [&](std::int64_t values) { return kind.cast_bytes * values / 2; };
     product.casts = {.input = n_inputs * copy_bytes(product.rows * product.in),
-                     .weight = plan.casts_weights_in_passes() ? copy_bytes(product.out * product.in) : 0,
+                     .weight = casts_weights_in_passes(plan) ? copy_bytes(product.out * product.in) : 0,
                      .gradient = copy_bytes(product.rows * product.out)};
   }
 
-  // n_alike: linear layers of the same shape that run one after another. shares_input: of linear, with the
-  // linear layer before it.
+  // n_alike: linear layers of the same shape that run one after another. shares_input: whether a linear layer
+  // has the same input as the linear layer before it.
   void add_part(const LayerPart& part, int n_alike, bool shares_input) {
     const int64_t width = part.width.on_gpu(plan.tp_degree);
     switch (part.kind) {

@@ -6,8 +6,8 @@
 
 namespace packsim {
 
-/// The forward pass of one layer on one GPU, in order. tokens: of one micro-batch that the GPU holds
-/// between the blocks, a 1 / plan.sequence_gpus() of its pack.
+/// The forward pass of one layer on one GPU, in order. tokens: those of one micro-batch that the GPU holds
+/// between the blocks, 1 / plan.sequence_gpus() of its pack.
 ///
 ///   rms_norm, queries, keys, values, rope, exchange, attention, exchange, o, residual_add,
 ///   rms_norm, MLP or experts, residual_add
@@ -21,11 +21,11 @@ namespace packsim {
 /// Experts: router, copy and all-to-all of the tokens to the GPUs of their experts (balanced), gate, up,
 /// swiglu, down of each expert that the GPU holds, and back; shared experts as an MLP.
 /// Ring attention exchanges nothing here: its transfers go on beside attention. Layers with a sliding window,
-/// which these cannot have, gather keys and values over the ring before attention, and once more before its
+/// which cannot do that, gather keys and values over the ring before attention, and once more before its
 /// backward pass, which scatters their gradients (TransformerEngine's cp_comm_type "all_gather",
 /// AttnFuncWithCPAndKVAllGather in its context_parallel.py). They are counted for the mean layer.
-/// fp8: the products of layers but the router's and gates', with kernels that quantise their inputs, the
-/// gradients of their outputs, and under ZeRO 3 without fp8_gather their weights.
+/// fp8: all products of layers but the router's and gates' run in fp8, with kernels that quantise their
+/// inputs, the gradients of their outputs, and under ZeRO 3 without fp8_gather their weights.
 /// LoRA: every linear layer is frozen, and those that lora_targets names have two products of the rank behind
 /// them. Weights of 4 bits are made bf16 in each pass, by kernels that read the one and write the other.
 std::vector<LayerOp> layer_forward(const Transformer& model, const ParallelPlan& plan, int gpus_per_node,
@@ -42,11 +42,11 @@ std::vector<LayerOp> layer_recompute(const Transformer& model, const ParallelPla
 std::vector<LayerOp> tiled_mlp_again(const Transformer& model, const ParallelPlan& plan, int gpus_per_node,
                                      LayerKind kind, std::int64_t tokens);
 
-/// Before the first layer. With tensor parallelism every GPU looks up all tokens of its group in its part of
-/// the vocabulary, and a reduce-scatter adds these up.
+/// The embedding, before the first layer. With tensor parallelism every GPU looks up all tokens of its group
+/// in its part of the vocabulary, and a reduce-scatter adds these up.
 std::vector<LayerOp> embedding_forward(const Transformer& model, const ParallelPlan& plan, int gpus_per_node,
                                        std::int64_t tokens);
-/// Behind the last layer: rms_norm, head, loss.
+/// What follows the last layer: rms_norm, head, loss.
 std::vector<LayerOp> head_forward(const Transformer& model, const ParallelPlan& plan, int gpus_per_node,
                                   std::int64_t tokens);
 
@@ -54,7 +54,7 @@ std::vector<LayerOp> head_forward(const Transformer& model, const ParallelPlan& 
 struct AttentionShape {
   int heads = 0;
   int kv_heads = 0;
-  int head_dim = 0;  ///< of latent attention the mean of its key and value dimensions: the same flop
+  int head_dim = 0;  ///< with latent attention the mean of key and value dimensions, for the same flop
   bool operator==(const AttentionShape&) const = default;
 };
 AttentionShape attention_shape(const Transformer& model, const ParallelPlan& plan);

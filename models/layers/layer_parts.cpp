@@ -34,7 +34,7 @@ struct PartList {
     between_blocks(Kind::norm);
     modules = {};
   }
-  // Ends a block: what it put out is added to its input.
+  // Ends a block: its output is added to its input.
   void add_output() {
     if (model.output_norms) between_blocks(Kind::norm);
     between_blocks(Kind::residual_add);

@@ -61,7 +61,7 @@ struct LayerPart {
   int copies = 1;  ///< only for activation: one for each expert
   /// Only for activation, choose_experts and the expert exchange: experts of a token.
   int per_token = 1;
-  LayerModules modules = {};  ///< of which it is a part
+  LayerModules modules = {};  ///< the modules that it is a part of
 };
 
 /// The parts of one decoder layer, in the order of the forward pass.

@@ -10,7 +10,7 @@ namespace packsim {
 struct Width {
   std::int64_t whole = 0;
   bool is_split = false;   ///< each GPU of a tensor-parallel group has its part, otherwise all of it
-  std::int64_t least = 1;  ///< is not split any further: a key or value head
+  std::int64_t least = 1;  ///< size that is not split any further: a key or value head
 
   double share(int tp_degree) const {
     const auto values = static_cast<double>(whole);
@@ -27,17 +27,17 @@ struct LinearLayer {
   bool splits_in = false;  ///< tensor parallelism shards its input, not its output: o and down
   /// Tensor parallelism shards neither: the router, latent down projections, and experts, which are whole.
   bool replicated = false;
-  std::int64_t least_out = 1;  ///< its output is not split any further: a key or value head
+  std::int64_t least_out = 1;  ///< output size that is not split any further: a key or value head
   bool has_bias = false;
-  int copies = 1;     ///< alike, one an expert; expert parallelism spreads them
+  int copies = 1;     ///< number of equal layers, one for each expert; expert parallelism spreads them
   int per_token = 1;  ///< copies that a token goes through
   /// It has the shape of the layer before it, and the two run one after another.
   bool is_like_previous = false;
 
-  /// Of the tokens, what one copy sees where the router is balanced.
+  /// Share of the tokens that one copy sees if the router is balanced.
   double token_share() const { return static_cast<double>(per_token) / copies; }
   double parameters() const { return static_cast<double>(out) * static_cast<double>(in) * copies; }
-  /// Of the copies that a token goes through.
+  /// Parameters of the copies that a token goes through.
   double active_parameters() const { return static_cast<double>(out) * static_cast<double>(in) * per_token; }
   /// Forward flop of all copies for one token.
   double flop_per_token() const { return 2 * parameters() * token_share(); }

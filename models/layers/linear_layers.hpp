@@ -17,7 +17,7 @@ namespace packsim {
 /// Throws std::invalid_argument for the expert layers of a dense model.
 std::vector<LinearLayer> linear_layers(const Transformer& model, LayerKind kind);
 
-/// Of a layer of the model's main kind.
+/// The same for a layer of the model's main kind.
 std::vector<LinearLayer> linear_layers(const Transformer& model);
 
 }  // namespace packsim

@@ -8,7 +8,7 @@
 namespace packsim {
 
 /// The parts of a layer that it runs once more before its backward pass if it is checkpointed as the plan
-/// says, in their order. parts: all of the layer.
+/// says, in their order. parts: all parts of the layer.
 std::vector<LayerPart> recomputed_parts(const ParallelPlan& plan, const std::vector<LayerPart>& parts);
 
 /// Share of the flop of a layer's matrix products that a checkpointed layer of the model's main kind runs

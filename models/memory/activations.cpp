@@ -15,9 +15,9 @@ using Kind = LayerPart::Kind;
 
 // What elementwise operations keep for their backward pass.
 struct Kept {
-  /// Of a value that is normalised: an fp32 copy, the normalised input and the output, or input and output.
+  /// Bytes that a norm keeps of a value: fp32 copy, normalised value and output; fused, input and output.
   double norm_bytes = 0;
-  /// Of an MLP: gate, its activation, up and their product, or all but the activation.
+  /// Tensors that an MLP keeps: gate, its activation, up and their product; fused, all but the activation.
   double mlp_tensors = 0;
 };
 
@@ -28,9 +28,9 @@ Kept kept_tensors(bool fused_kernels) {
 
 // Values of one token in all heads of a tensor-parallel and sequence group, with copies and padding.
 struct AttentionWidths {
-  int n_heads = 0;    // of the model's queries
-  double padded = 1;  // what padding multiplies queries and outputs by
-  double copies = 1;  // what copies multiply keys and values by
+  int n_heads = 0;    // query heads of the model
+  double padded = 1;  // factor of padding on queries and outputs
+  double copies = 1;  // factor of copies on keys and values
   double query = 0;
   double key = 0;
   double value = 0;
@@ -52,7 +52,7 @@ AttentionWidths attention_widths(const Transformer& model, const ParallelPlan& p
 }
 
 // Values of a part, for each token that the GPU has between the blocks. Inside the blocks a GPU has tp times
-// as many tokens, of a tp-th of the width where that is split.
+// as many tokens, each with a tp-th of the width if that is split.
 double values_of(const LayerPart& part, const ParallelPlan& plan) {
   const auto width = static_cast<double>(part.width.whole);
   const bool is_inside =
@@ -60,7 +60,7 @@ double values_of(const LayerPart& part, const ParallelPlan& plan) {
   return is_inside && !part.width.is_split ? width * plan.tp_degree : width;
 }
 
-// Of each token that a GPU has between the blocks, the rows that reach experts of the fullest GPU.
+// Rows that a part has on the fullest GPU for each token between the blocks: one an expert of the token.
 double routed_rows(const LayerPart& part, const ParallelPlan& plan) {
   const bool is_routed = part.tokens == LayerPart::Tokens::routed || part.kind == Kind::to_experts ||
                          part.kind == Kind::from_experts;
@@ -71,7 +71,7 @@ bool is_tiled(const LayerPart& part, const ParallelPlan& plan) {
   return part.kind == Kind::activation && part.modules.has(LayerModule::mlp) && plan.mlp_tiles > 1;
 }
 
-// What autograd keeps of a part for each such token, adapters aside.
+// Bytes that autograd keeps of a part for each such token, without adapters.
 double kept_bytes(const LayerPart& part, const AttentionWidths& attention, const ParallelPlan& plan,
                   const Kept& kept) {
   constexpr double kIndex = 8;  // int64
@@ -80,7 +80,7 @@ double kept_bytes(const LayerPart& part, const AttentionWidths& attention, const
     case Kind::norm:
       return (part.feeds_rope ? kept.norm_bytes - kBf16 : kept.norm_bytes) * values;
     case Kind::attention:
-      // The output of the kernel, and once more behind the all-to-all.
+      // The kernel's output is kept twice: as it is, and after the all-to-all.
       return kBf16 * (attention.query + attention.key + attention.value + 2 * attention.output);
     case Kind::gather_latents:
       return kBf16 * plan.sequence.ulysses * values;
@@ -98,7 +98,7 @@ double kept_bytes(const LayerPart& part, const AttentionWidths& attention, const
   }
 }
 
-// Of a part that checkpointing by modules runs again, those of its kept bytes that it does not keep then.
+// The part of kept_bytes() that checkpointing by modules does not keep; 0 if it does not run the part again.
 double dropped_bytes(const LayerPart& part, const AttentionWidths& attention, const ParallelPlan& plan,
                      const Kept& kept) {
   const LayerModules& modules = plan.recomputed_modules;
@@ -114,7 +114,7 @@ double dropped_bytes(const LayerPart& part, const AttentionWidths& attention, co
   return is_activation_alone ? all - kBf16 * 2 * routed_rows(part, plan) * values_of(part, plan) : all;
 }
 
-// Of a part whose output checkpointing by operation keeps.
+// Bytes of a part's output, for the parts whose output checkpointing by operation may keep.
 double output_bytes(const LayerPart& part, const AttentionWidths& attention, const ParallelPlan& plan) {
   switch (part.kind) {
     case Kind::linear: {
@@ -161,7 +161,7 @@ double adapter_bytes(const std::vector<LayerPart>& parts, const ParallelPlan& pl
   return kBf16 * plan.lora_rank * tokens;
 }
 
-// Of a tiled MLP in its backward pass: the tensors of one part of the sequence.
+// A tiled MLP has the tensors of one part of the sequence at a time in its backward pass.
 double tile_bytes(const std::vector<LayerPart>& parts, const ParallelPlan& plan, const Kept& kept) {
   double bytes = 0;
   for (const LayerPart& part : parts) {
@@ -170,7 +170,7 @@ double tile_bytes(const std::vector<LayerPart>& parts, const ParallelPlan& plan,
   return bytes;
 }
 
-// Of the widest MLP, over all experts of a token; of one that is tiled, of one part of the sequence.
+// Width of the widest MLP, over all experts of a token; a tiled one counts one part of the sequence.
 double mlp_width(const std::vector<LayerPart>& parts, const ParallelPlan& plan) {
   double width = 0;
   for (const LayerPart& part : parts) {
@@ -184,7 +184,7 @@ double mlp_width(const std::vector<LayerPart>& parts, const ParallelPlan& plan) 
 double exchange_bytes(const std::vector<LayerPart>& parts, const AttentionWidths& attention,
                       const Transformer& model, const ParallelPlan& plan) {
   double largest = 0;
-  // What Ulysses sends, in the order that it needs; what it receives is counted where it is kept.
+  // What Ulysses sends is copied into the order of the all-to-all; what it receives counts in kept_bytes().
   double sent = attention.query + attention.key + attention.value;
   for (const LayerPart& part : parts) {
     const double values = values_of(part, plan);
@@ -200,13 +200,13 @@ double exchange_bytes(const std::vector<LayerPart>& parts, const AttentionWidths
   // Keys and values at work and those arriving, and as many of their gradients, which add up in fp32.
   if (plan.sequence.ring > 1)
     largest = std::max(largest, 2 * (kBf16 + kFp32) * (attention.key + attention.value));
-  // Under a window the keys and values of the whole ring and as many gradients, and one of these tensors once
-  // more on its way into another order.
+  // Layers with a window hold keys and values of the whole ring and as many gradients, and one of these
+  // tensors a second time while it is reordered.
   if (plan.sequence.ring > 1 && model.has_windows())
     largest = std::max(
         largest, kBf16 * plan.sequence.ring *
                      (2 * (attention.key + attention.value) + std::max(attention.key, attention.value)));
-  // Activations from the stage before and gradients from the one behind.
+  // Activations arrive from the previous stage and gradients from the next.
   if (plan.pp_degree > 1) largest += kBf16 * 2 * model.hidden_size;
   return largest;
 }
@@ -240,8 +240,8 @@ LayerActivations layer_activations(const Transformer& model, const ParallelPlan&
   return {.kept_bytes = kept,
           .checkpointed_bytes = checkpointed,
           .recomputed_bytes = recomputed,
-          // Of the residual stream and the layer's output; of the activated gate, up and their product, less
-          // the product itself.
+          // Gradients of the residual stream and the layer's output, and of the MLP's activated gate, up and
+          // their product, less the product itself, which is freed by then.
           .gradient_bytes = kBf16 * (2 * h + 2 * mlp_width(parts, plan)) + tile_bytes(parts, plan, tensors),
           .exchange_bytes = exchange_bytes(parts, attention, model, plan)};
 }

@@ -28,7 +28,7 @@ struct Job {
 struct LayerCost {
   LayerActivations per_token;
   double gathered_bytes = 0;
-  double made_bytes = 0;  // what its backward pass makes of weights that are there
+  double made_bytes = 0;  // what its backward pass makes of weights on the GPU
 };
 using LayerCosts = std::array<LayerCost, 2>;
 
@@ -61,19 +61,20 @@ double gathered_bytes(const ParallelPlan& plan, const GpuWeights& weights, doubl
 
 constexpr double kFp8 = 1;
 
-// Of a layer's weight as it arrives: in 4 bits where it is kept so.
+// Bytes of a layer's weight as it is gathered: 4 bits if it is kept so.
 double arriving_bytes(const ParallelPlan& plan) {
   if (plan.frozen_weights == FrozenWeights::nf4) return kNf4Bytes;
   return plan.fp8_gather ? kFp8 : kBf16;
 }
 
-// Of what a pass makes of an arrived weight in fp8: it as it is, unless it arrived so, and transposed.
+// Bytes of the fp8 copies that a pass makes of a gathered weight: one transposed and, unless it arrived in
+// fp8, one as it is.
 double quantised_bytes(const ParallelPlan& plan) {
   if (!is_fp8(plan.precision)) return 0;
   return plan.fp8_gather ? kFp8 : 2 * kFp8;
 }
 
-// A layer that is gathered for each pass has its quantised copies among what is gathered.
+// If a layer is gathered for each pass, its quantised copies count as gathered, not here.
 double made_bytes(const Transformer& model, const ParallelPlan& plan, LayerKind kind) {
   if (plan.frozen_weights == FrozenWeights::nf4) return kBf16 * largest_matrix(model, plan, kind);
   if (!gathers_every_step(plan)) return 0;
@@ -106,8 +107,7 @@ void add_kept_states(const Job& job, int stage, MemoryPeak& held) {
         gathered_bytes(plan, matrices, arriving_bytes(plan)) + gathered_bytes(plan, others);
   }
   if (shards_gradients(plan) && !reduces_every_micro_batch(plan)) {
-    held.gradients_bytes =
-        (plan.execution.fp32_gradients ? kFp32 : kBf16) * trained_elements(job.model, plan, stage);
+    held.gradients_bytes = gradient_element_bytes(plan) * trained_elements(job.model, plan, stage);
   }
 }
 
@@ -117,11 +117,11 @@ double bucket_bytes(const Job& job, int stage) {
   if (plan.state_gpus() == 1 && !plan.offload.gradients) return 0;
   const double elements =
       std::min(static_cast<double>(plan.execution.bucket_elements), trained_elements(job.model, plan, stage));
-  return 2 * (plan.execution.fp32_gradients ? kFp32 : kBf16) * elements;
+  return 2 * gradient_element_bytes(plan) * elements;
 }
 
-// What so many micro-batches keep of a layer, and which part of the peak that is; of layers with activations
-// on the host nothing.
+// What micro-batches keep of a layer, and which part of the peak that is. Layers with activations on the host
+// keep nothing.
 struct KeptBytes {
   double MemoryPeak::*part = &MemoryPeak::activations_bytes;
   double bytes = 0;
@@ -207,15 +207,11 @@ std::vector<StageBase> stage_bases(const Job& job) {
   return bases;
 }
 
-// Gradients that come into being layer by layer, from the last to the first: in the only micro-batch of a
+// Whether gradients come into being layer by layer, from the last to the first, in the only micro-batch of a
 // step.
 bool gradients_grow(const Job& job) {
   return job.plan.execution.plain_gradients && job.n_micro_batches == 1 && job.plan.pp_degree == 1 &&
          !shards_gradients(job.plan) && !job.plan.offload.gradients && job.plan.lora_rank == 0;
-}
-
-double gradient_bytes(const Job& job, double elements) {
-  return (job.plan.execution.fp32_gradients ? kFp32 : kBf16) * elements;
 }
 
 MemoryPeak at_loss(const Job& job, const LayerCosts& costs, const LayerChunk& last_chunk, MemoryPeak peak) {
@@ -231,7 +227,7 @@ MemoryPeak at_loss(const Job& job, const LayerCosts& costs, const LayerChunk& la
   return peak;
 }
 
-// held: with the activations that are there when the layer's turn comes.
+// held: includes the activations that are left when the layer's turn comes.
 MemoryPeak at_backward(const Job& job, const LayerCosts& costs, const LayerChunk& chunk, std::size_t index,
                        MemoryPeak held) {
   const StageLayer& layer = chunk[index];
@@ -251,8 +247,8 @@ void keep_larger(const MemoryPeak& candidate, MemoryPeak& peak) {
   if (candidate.total_bytes() > peak.total_bytes()) peak = candidate;
 }
 
-// Whether the layer's backward pass holds no more than that of the layer behind it, whose turn is before:
-// they are alike, and fewer activations are left.
+// Whether the layer's backward pass holds no more than that of the next layer, which came before it: the two
+// are alike, and fewer activations are left.
 bool holds_no_more(const LayerChunk& chunk, std::size_t index) {
   return index + 1 < chunk.size() && chunk[index] == chunk[index + 1] &&
          (index == 0 || chunk[index - 1].kind == chunk[index].kind);
@@ -263,11 +259,12 @@ bool holds_no_more(const LayerChunk& chunk, std::size_t index) {
 void keep_backward_peak(const Job& job, const LayerCosts& costs, const LayerChunk& chunk,
                         const KeptLayers& freed, MemoryPeak left, MemoryPeak& peak) {
   const bool grow = gradients_grow(job);
-  // That of the head is there since the loss.
-  if (grow) left.gradients_bytes = gradient_bytes(job, vocabulary_weights(job.model, job.plan));
+  // The head's gradient exists since the loss.
+  if (grow) left.gradients_bytes = gradient_element_bytes(job.plan) * vocabulary_weights(job.model, job.plan);
   for (std::size_t i = chunk.size(); i-- > 0;) {
     if (grow)
-      left.gradients_bytes += gradient_bytes(job, layer_weights(job.model, job.plan, chunk[i].kind).total());
+      left.gradients_bytes +=
+          gradient_element_bytes(job.plan) * layer_weights(job.model, job.plan, chunk[i].kind).total();
     if (grow || !holds_no_more(chunk, i)) keep_larger(at_backward(job, costs, chunk, i, left), peak);
     freed.add(chunk[i], left);
   }

@@ -34,19 +34,19 @@ std::string_view moment_name(PeakMoment moment);
 struct MemoryPeak {
   double weights_bytes = 0;
   double gradients_bytes = 0;
-  /// In the optimizer step including the fp32 copy of bf16 gradients.
+  /// In the optimizer step this includes the fp32 copy of bf16 gradients.
   double optimizer_bytes = 0;
   double activations_bytes = 0;  ///< kept by layers that are not checkpointed in full
-  /// Inputs of layers that are checkpointed in full; if they are offloaded, of two layers.
+  /// Inputs of the layers that are checkpointed in full; if they are offloaded, those of two layers.
   double checkpoints_bytes = 0;
-  /// What the checkpointed layer in its backward pass has recomputed.
+  /// Activations that a checkpointed layer has recomputed for its backward pass.
   double recomputed_bytes = 0;
   double activation_gradient_bytes = 0;  ///< of the layer in its backward pass
   double logits_bytes = 0;
-  /// Under ZeRO 3, of the current layer and the next; with a pipeline, of the whole stage. Of frozen weights
-  /// in 4 bits also a matrix in bf16.
+  /// ZeRO 3 holds the weights of the current layer and the next; with a pipeline, those of the whole stage.
+  /// Frozen weights of 4 bits add one matrix in bf16.
   double gathered_weights_bytes = 0;
-  /// Under ZeRO 2 and 3, gradients on their way to their shards, or to the host.
+  /// Gradients on their way to their shards or to the host, under ZeRO 2 and 3.
   double bucket_bytes = 0;
   double exchange_bytes = 0;  ///< buffers of the layer's exchanges
   double reserved_bytes = 0;
@@ -102,16 +102,16 @@ class PlanMemory {
   // different sizes, they say what is held when; what a forward pass holds beyond what it keeps is not known.
   // The chunks of a stage count from 0. All throw std::out_of_range for a stage or chunk that is not there.
 
-  /// Between two steps.
+  /// What is held between two steps.
   MemoryPeak at_rest(int stage) const;
   MemoryPeak at_optimizer_step(int stage) const;
-  /// From the first pass of a step to its last, without activations.
+  /// What is held from the first pass of a step to its last, without activations.
   MemoryPeak between_passes(int stage) const;
   /// The activations that a micro-batch keeps on the GPU from its forward pass through a chunk to its
   /// backward pass; all else is 0.
   MemoryPeak kept(int stage, int chunk, double tokens_per_gpu) const;
-  /// The largest moment of a backward pass, which for the last chunk begins with the loss. held: what is held
-  /// at its start, kept() of this micro-batch and of others among it.
+  /// The peak of a backward pass, which for the last chunk begins with the loss. held: what is held at its
+  /// start, including kept() of this micro-batch and of others.
   MemoryPeak backward_pass(int stage, int chunk, double tokens_per_gpu, MemoryPeak held) const;
 
  private:

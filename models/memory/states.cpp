@@ -20,8 +20,7 @@ void add_states(const ParallelPlan& plan, double weights, double trained, int n_
   (plan.offload.weights ? states.host_bytes : states.weights_bytes) += weights_bytes;
   // Offloaded gradients are those in fp32 that the host's AdamW reads.
   if (!plan.offload.gradients) {
-    states.gradients_bytes +=
-        (plan.execution.fp32_gradients ? kFp32 : kBf16) * per_gpu(trained, shards_gradients(plan));
+    states.gradients_bytes += gradient_element_bytes(plan) * per_gpu(trained, shards_gradients(plan));
   }
   if (plan.offload.optimizer) {
     states.host_bytes += (kAdam + kFp32) * shard;
@@ -46,10 +45,8 @@ StateBytes stage_states(const Transformer& model, const ParallelPlan& plan, int 
   add_states(plan, weights.experts, trained.experts, expert_shard_gpus(plan), states);
   if (plan.frozen_weights == FrozenWeights::nf4) {
     const GpuWeights frozen = stage_matrices(model, plan, stage);
-    const bool is_sharded = shards_weights(plan);
     (plan.offload.weights ? states.host_bytes : states.weights_bytes) -=
-        (kBf16 - kNf4Bytes) * (frozen.dense / (is_sharded ? shard_gpus(plan) : 1) +
-                               frozen.experts / (is_sharded ? expert_shard_gpus(plan) : 1));
+        (kBf16 - kNf4Bytes) * elements_of_gpu(plan, frozen, shards_weights(plan));
   }
   if (is_fp8(plan.precision) && !shards_weights(plan))
     states.weights_bytes += kFp8Copies * stage_matrices(model, plan, stage).total();

@@ -4,7 +4,7 @@
 
 namespace packsim {
 
-// As factors of sizes in double; for the files of this folder.
+// The files of this folder multiply sizes in double by these.
 inline constexpr double kBf16 = kBf16Bytes;
 inline constexpr double kFp32 = kFp32Bytes;
 

@@ -7,12 +7,13 @@
 #include "models/layers/linear_layers.hpp"
 #include "models/memory/stages.hpp"
 #include "models/state_traffic.hpp"
+#include "models/value_bytes.hpp"
 
 namespace packsim {
 namespace {
 
-// elements: of one copy of a linear layer on a GPU, from the layer, and the rows and columns of the GPU's
-// part of its matrix.
+// elements(layer, rows, columns): elements of one copy of a linear layer on a GPU, whose part of the matrix
+// has these rows and columns.
 template <typename Elements>
 GpuWeights sum_over_matrices(const Transformer& model, const ParallelPlan& plan, LayerKind kind,
                              Elements elements) {
@@ -52,6 +53,15 @@ int expert_state_gpus(const ParallelPlan& plan) {
 
 int expert_shard_gpus(const ParallelPlan& plan) {
   return expert_state_gpus(plan) / shard_replicas(plan);
+}
+
+double elements_of_gpu(const ParallelPlan& plan, const GpuWeights& weights, bool is_sharded) {
+  if (!is_sharded) return weights.total();
+  return weights.dense / shard_gpus(plan) + weights.experts / expert_shard_gpus(plan);
+}
+
+double gradient_element_bytes(const ParallelPlan& plan) {
+  return static_cast<double>(plan.execution.fp32_gradients ? kFp32Bytes : kBf16Bytes);
 }
 
 GpuWeights layer_matrices(const Transformer& model, const ParallelPlan& plan, LayerKind kind) {

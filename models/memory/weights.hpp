@@ -18,15 +18,20 @@ struct GpuWeights {
   double total() const { return dense + experts; }
 };
 
+/// The elements of weights that a GPU has: its shards, if its shard group shards them.
+double elements_of_gpu(const ParallelPlan& plan, const GpuWeights& weights, bool is_sharded);
+/// Size of a gradient of a plan as it is kept and sent.
+double gradient_element_bytes(const ParallelPlan& plan);
+
 /// GPUs that hold the same routed experts. Tensor parallelism does not split them: each GPU of a
 /// tensor-parallel group has whole ones, for its own part of the sequence.
 int expert_state_gpus(const ParallelPlan& plan);
 /// GPUs of a shard group that hold the same routed experts.
 int expert_shard_gpus(const ParallelPlan& plan);
 
-/// Of one layer, without adapters. Tensor parallelism splits matrices by heads and by MLP columns; key-value
-/// heads are copied where there are too few of them. What linear_layers() calls replicated, norms and biases
-/// are on every GPU. kind: one that the model has.
+/// Weights of one layer, without adapters. Tensor parallelism splits matrices by heads and by MLP columns;
+/// key-value heads are copied where there are too few of them. What linear_layers() calls replicated, norms
+/// and biases are on every GPU. kind: one that the model has.
 GpuWeights layer_weights(const Transformer& model, const ParallelPlan& plan, LayerKind kind);
 
 /// The same without norms and biases.
@@ -41,10 +46,10 @@ GpuWeights layer_adapters(const Transformer& model, const ParallelPlan& plan, La
 /// The embedding of one GPU, or its output head: both are split by vocabulary.
 double vocabulary_weights(const Transformer& model, const ParallelPlan& plan);
 
-/// Of all layers of a pipeline stage; the first one has the embedding as well, the last one the head and the
-/// norm before it. A tied head is a second copy where it is not on the embedding's stage.
+/// Weights of a pipeline stage's layers. The first stage has the embedding as well, the last one the head and
+/// the norm before it. A tied head is a second copy where it is not on the embedding's stage.
 GpuWeights stage_weights(const Transformer& model, const ParallelPlan& plan, int stage);
-/// The matrices of its layers alone.
+/// The matrices of the stage's layers alone.
 GpuWeights stage_matrices(const Transformer& model, const ParallelPlan& plan, int stage);
 GpuWeights stage_adapters(const Transformer& model, const ParallelPlan& plan, int stage);
 

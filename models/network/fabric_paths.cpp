@@ -14,7 +14,7 @@ bool is_switch(const NetworkGraph& network, std::uint32_t vertex) {
   return network.kind_of(vertex) == VertexKind::fabric_switch;
 }
 
-// n_vertices() if there is none.
+// The first vertex that is a switch; n_vertices() if there is none.
 std::uint32_t first_switch(const NetworkGraph& network) {
   std::uint32_t vertex = 0;
   while (vertex < network.n_vertices() && !is_switch(network, vertex)) ++vertex;

@@ -17,10 +17,10 @@ struct FabricPort {
 
 /// The shortest paths between the switches of a network, in links.
 ///
-/// Where several next links are equally short, the receiver decides: the rank of its port modulo the number
-/// of links chooses one, and the quotient chooses at the next switch, so that the receivers behind a switch
-/// are spread evenly over the ways to it. This is D-mod-k, with which InfiniBand routes fat trees (Rodriguez
-/// et al., "Oblivious routing schemes in extended generalized fat tree networks", IEEE CLUSTER 2009).
+/// If several next links are equally short, the receiver decides: the rank of its port modulo the number of
+/// links chooses one, and the quotient chooses at the next switch, so that the receivers behind a switch are
+/// spread evenly over the ways to it. This is D-mod-k, with which InfiniBand routes fat trees (Rodriguez et
+/// al., "Oblivious routing schemes in extended generalized fat tree networks", IEEE CLUSTER 2009).
 class FabricPaths {
  public:
   explicit FabricPaths(const NetworkGraph& network);
@@ -38,8 +38,8 @@ class FabricPaths {
   /// The number of links between the two switches that are furthest apart.
   int most_links() const;
 
-  /// Calls visit(index of the link) for each link of the path from one switch to another, in order. rank:
-  /// that of the receiver's port.
+  /// Calls visit(index of the link) for each link of the path from one switch to another, in order. rank: the
+  /// rank of the receiver's port.
   template <typename Visit>
   void for_links(std::uint32_t from_switch, std::uint32_t to_switch, std::uint32_t rank, Visit visit) const {
     while (from_switch != to_switch) {
@@ -58,18 +58,18 @@ class FabricPaths {
   // The link to take at a switch. Divides `rank` by the number of equally short ways.
   std::uint32_t next_link(std::uint32_t at, std::uint32_t to_switch, std::uint32_t& rank) const;
 
-  const std::vector<NetworkLink>* links_;  // of the network, which outlives this
-  std::uint32_t first_vertex_ = 0;         // of switches
+  const std::vector<NetworkLink>* links_;  // those of the network, which outlives this
+  std::uint32_t first_vertex_ = 0;         // the first one that is a switch
   std::uint32_t first_nic_ = 0;
   std::vector<std::uint32_t> fabric_links_;  // between switches, by the switch that they leave
-  std::vector<std::uint32_t> first_link_;    // of each switch and one more, in fabric_links_
+  std::vector<std::uint32_t> first_link_;    // by switch: index in fabric_links_; and the end
   // Switches with the same neighbours are twins, such as all leaf switches on the same spines. They have the
   // same distances to all other switches, so distances are kept for sets of twins.
-  std::vector<std::size_t> twins_;  // of each switch: the index of its set
-  std::size_t n_twins_ = 0;         // sets
+  std::vector<std::size_t> twins_;  // by switch: the index of its set
+  std::size_t n_twins_ = 0;         // number of sets
   std::vector<int> distances_;      // [set][set]; within a set, the distance between two of its switches
   std::vector<FabricPort> ports_;   // by NIC
-  std::vector<std::uint32_t> first_port_;  // of each NIC vertex and one more, from first_nic_ on
+  std::vector<std::uint32_t> first_port_;  // by NIC vertex from first_nic_ on: index in ports_; and the end
 };
 
 }  // namespace packsim

@@ -8,7 +8,7 @@
 
 namespace packsim {
 
-/// More than any network carries: the capacity of links without a rate.
+/// The capacity of links without a rate, more than any network carries.
 inline constexpr double kUnlimited = 1e30;
 
 /// A graph for a maximum flow between two of its vertices.

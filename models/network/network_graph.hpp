@@ -32,7 +32,7 @@ class NetworkGraph {
   const NetworkDesign& design() const { return design_; }
   int n_nodes() const { return n_nodes_; }
   std::uint32_t n_vertices() const { return first_of_group_.back(); }
-  /// In the order of the design's rules; link 2i + 1 is link 2i back.
+  /// Links in the order of the design's rules; link 2i + 1 is link 2i in the other direction.
   const std::vector<NetworkLink>& links() const { return links_; }
   std::uint32_t n_rated_links() const { return n_rated_; }
 

@@ -7,9 +7,9 @@
 
 namespace packsim {
 
-/// What all GPUs of a part of a cluster can send out of it together, one way.
+/// The rate at which all GPUs of a part of a cluster together can send out of it, one way.
 struct PartRate {
-  int nodes = 1;               ///< of the part
+  int nodes = 1;               ///< number of nodes of the part
   double gpu_bytes_per_s = 0;  ///< the rate out of the part, divided by the number of its GPUs
 };
 

@@ -77,9 +77,9 @@ NodePaths::NodePaths(const NetworkGraph& network) {
   n_gpus_ = design.vertices[gpus].count;
   std::vector<std::uint32_t> ends;
   for (std::size_t group = 0; group < design.vertices.size(); ++group) {
-    const VertexGroup& of = design.vertices[group];
-    if (of.kind != VertexKind::nic) continue;
-    for (int i = 0; i < of.count; ++i) ends.push_back(network.vertex(group, 0, i));
+    const VertexGroup& vertices = design.vertices[group];
+    if (vertices.kind != VertexKind::nic) continue;
+    for (int i = 0; i < vertices.count; ++i) ends.push_back(network.vertex(group, 0, i));
   }
   n_nics_ = static_cast<int>(ends.size());
   for (int i = n_gpus_; i-- > 0;) ends.insert(ends.begin(), network.vertex(gpus, 0, i));

@@ -30,7 +30,7 @@ class NodePaths {
 
   int n_gpus() const { return n_gpus_; }
   int n_nics() const { return n_nics_; }
-  /// Not reachable from a GPU to itself.
+  /// The cost of a path. A GPU does not reach itself.
   PathCost gpu_cost(int from_gpu, int to_gpu) const { return paths_[place(from_gpu, to_gpu)].cost; }
   PathCost nic_cost(int gpu, int nic) const { return paths_[place(gpu, n_gpus_ + nic)].cost; }
   /// Indices of links, in order; empty if there is no path. The way back has the other link of each pair.

@@ -32,7 +32,7 @@ std::vector<PipelinePass> interleaved_order(const PipelineShape& shape, int stag
   return order;
 }
 
-// For the first stage these are n_layers (1 + (n_stages - 1) / (n_stages chunks_per_stage)) layers, as
+// The first stage has n_layers (1 + (n_stages - 1) / (n_stages chunks_per_stage)) layers in flight, as
 // Korthikanti et al. have it (arXiv 2205.05198, section 4.2.3).
 int interleaved_in_flight(const PipelineShape& shape, int stage) {
   return std::min(forwards_before_alternating(shape, stage) + 1,

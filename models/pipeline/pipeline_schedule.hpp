@@ -9,7 +9,7 @@ namespace packsim {
 /// One pass of a micro-batch through one of a pipeline stage's chunks of layers.
 struct PipelinePass {
   int micro_batch = 0;
-  int chunk = 0;  ///< Of the stage's own: 0 to chunks_per_stage - 1.
+  int chunk = 0;  ///< Index among the stage's own chunks.
   bool is_forward = true;
 };
 
@@ -26,7 +26,7 @@ struct PipelineShape {
 /// Passes of one chunk and direction follow each other in the order of their micro-batches: the last one is
 /// the one beside which gradients are exchanged.
 struct PipelineSchedule {
-  std::string_view name;  ///< As a scenario names it.
+  std::string_view name;  ///< Its name in a scenario.
   std::string_view summary;
   std::string_view source;
   int fewest_chunks = 1;  ///< Chunks of layers that a stage may hold.

@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kBackwardPerForward = 2.5;  // flop: it computes the scores again
 
-// Of the queries up to a token of a document, with a window of at least one token.
+// Pairs of all queries up to a token of a document, with a window of at least one token.
 double pairs_up_to(double token, double window) {
   const double seen = std::min(token, window);
   return seen * (seen + 1) / 2 + (token - seen) * window;
@@ -23,7 +23,7 @@ double windowed_share(std::int64_t length_tokens, const AttentionWindow& window)
   const auto limit = static_cast<double>(window.tokens);
   const double ring = window.ring;
   const bool is_zigzag = window.layout == RingLayout::zigzag;
-  // Chunks ring - 1 and ring of 2 x ring, which lie side by side, or the last chunk.
+  // The slowest GPU has chunks ring - 1 and ring of 2 x ring, which lie side by side, or the last chunk.
   const double start = length * (ring - 1) / (is_zigzag ? 2 * ring : ring);
   const double end = is_zigzag ? length * (ring + 1) / (2 * ring) : length;
   return (pairs_up_to(end, limit) - pairs_up_to(start, limit)) /

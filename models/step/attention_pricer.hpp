@@ -25,8 +25,8 @@ struct AttentionWindow {
   bool operator==(const AttentionWindow&) const = default;
 };
 
-/// Of the pairs of a causal document that the slowest GPU of the ring would compute without a window, the
-/// share that is inside the window; 1 if that is as long as the document.
+/// The share that a window leaves of the pairs of a causal document that the slowest GPU of the ring
+/// computes; 1 if the window is as long as the document.
 ///
 /// Documents that the ring does not divide count as if tokens could be divided. Under a window all queries
 /// have about as many pairs, but for those at the start of a document, which have fewer. So the slowest GPU

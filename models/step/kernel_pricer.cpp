@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 
 #include "models/kernels/collectives.hpp"
 #include "models/kernels/curve_time.hpp"
@@ -18,7 +17,7 @@ namespace {
 
 // What transfers are assumed to reach of a stated rate.
 constexpr double kShareOfStatedRate = 0.75;
-// Where neither the profile nor the cluster says anything: a network card of 400 Gb/s, PCIe of the fifth
+// Used where neither the profile nor the cluster says anything: a network card of 400 Gb/s, PCIe of the fifth
 // generation, NVLink of an H100.
 constexpr double kNicBytesPerS = 50e9;
 constexpr double kHostBytesPerS = 64e9;
@@ -29,22 +28,21 @@ double or_else(double value, double other) {
   return value > 0 ? value : other;
 }
 
-// What the slowest links take at their stated rates for what has to pass, whatever the algorithm: NVLink
-// inside a node, network cards between nodes, and uplinks between switches, over as few of these as can be.
-// 0 where nothing has to, or the cluster does not say.
+// Time that the slowest links need at their stated rates, whatever the algorithm: NVLink inside a node,
+// network cards between nodes, and uplinks between as few switches as the nodes can be under. 0 where nothing
+// has to pass, or the cluster does not state the rates.
 double links_time_s(const NetworkRates& rates, const KernelCase& kernel) {
-  const auto gpus = static_cast<double>(kernel.integer("gpus"));
-  const auto nodes = static_cast<double>(kernel.integer("nodes"));
-  const auto bytes = static_cast<double>(kernel.integer("bytes"));
+  const double gpus = kernel.number("gpus");
+  const double nodes = kernel.number("nodes");
+  const double bytes = kernel.number("bytes");
   const CollectiveKind& kind = collective_kind(kernel.value("op"));
-  const bool is_each_own = kind.algorithm != CollectiveAlgorithm::ring;
-  // Between so many parts of the GPUs, each part having this rate for each of its GPUs.
+  // Time between `parts` equal parts of the GPUs, each of which has this rate for each of its GPUs.
   const auto part_s = [&](double parts, double gpu_bytes_per_s) {
     if (parts < 2 || gpu_bytes_per_s <= 0) return 0.0;
     // The share of the payload that has to reach a part from the others.
     const double passing = kind.receives_whole_payload ? 1 : (parts - 1) / parts;
     // What the GPUs of a part have in common passes once.
-    return bytes * passing / ((is_each_own ? 1 : gpus / parts) * gpu_bytes_per_s);
+    return bytes * passing / ((kind.algorithm.passes_on ? gpus / parts : 1) * gpu_bytes_per_s);
   };
   if (nodes < 2) return part_s(gpus, rates.gpu_bytes_per_s);
   double slowest_s = 0;
@@ -69,10 +67,10 @@ CurveName curve_name(const KernelCase& kernel) {
 KernelPricer::KernelPricer(const HardwareProfile& profile, const Cluster& cluster)
     : profile_(profile), cluster_(cluster), network_(network_rates(cluster)), shapes_(profile_) {}
 
-// Most ops differ in these sizes alone.
+// Hardly any ops of the same sizes differ in more than the length of their names.
 std::size_t KernelPricer::OpPassHash::operator()(const OpPass& pass) const {
   constexpr std::size_t kOdd = 0x9E3779B97F4A7C15;
-  std::size_t hash = std::hash<std::string_view>()(pass.op);
+  std::size_t hash = pass.op.size();
   for (const std::int64_t size : {pass.rows, pass.out, pass.in, pass.bytes})
     hash = (hash ^ static_cast<std::size_t>(size)) * kOdd;
   hash += 2 * static_cast<std::size_t>(pass.kind) + (pass.is_backward ? 1 : 0);
@@ -95,7 +93,7 @@ std::vector<std::string> KernelPricer::asked_for() const {
 const std::vector<KernelPricer::Use>& KernelPricer::uses(const LayerOp& op, bool is_backward) {
   const auto [place, is_new] =
       known_uses_.try_emplace({op.kind, is_backward, op.backward_only, op.frozen, op.gpus, op.nodes, op.count,
-                               op.rows, op.out, op.in, op.bytes, op.op, op.dtype, op.casts});
+                               op.rows, op.out, op.in, op.bytes, {op.op}, {op.dtype}, op.casts});
   if (!is_new) return place->second;
   for (const CountedKernel& kernel : is_backward ? backward_kernels(op) : forward_kernels(op))
     place->second.push_back({&time(kernel.kernel), kernel.count});
@@ -156,9 +154,9 @@ KernelTime KernelPricer::extrapolate(const KernelCase& kernel) {
 
 KernelTime KernelPricer::extrapolate_collective(const KernelCase& kernel) {
   const CollectiveKind& kind = collective_kind(kernel.value("op"));
-  const auto gpus = static_cast<double>(kernel.integer("gpus"));
-  const auto nodes = static_cast<double>(kernel.integer("nodes"));
-  const double bytes = static_cast<double>(kernel.integer("bytes")) * kernel.number("imbalance");
+  const double gpus = kernel.number("gpus");
+  const double nodes = kernel.number("nodes");
+  const double bytes = kernel.number("bytes") * kernel.number("imbalance");
   const double gpus_in_node = gpus / nodes;
   const double nvlink = kShareOfStatedRate * or_else(network_.gpu_bytes_per_s, kNvlinkBytesPerS);
   const double nic = or_else(network_.nic_bytes_per_s(), kNicBytesPerS);
@@ -167,7 +165,7 @@ KernelTime KernelPricer::extrapolate_collective(const KernelCase& kernel) {
     if (both.evidence != Evidence::missing)
       return extrapolated(both.time_s / 2, both.relative_error, "half an all-reduce: " + both.basis);
   }
-  if (nodes > 1 && kind.algorithm == CollectiveAlgorithm::direct) {
+  if (nodes > 1 && kind.algorithm.sends_each_its_part) {
     const double inside_s = bytes * (gpus_in_node - 1) / gpus / nvlink;
     const double outside_bytes = bytes * (gpus - gpus_in_node) / gpus;
     const KernelTime sent = kernel_time(

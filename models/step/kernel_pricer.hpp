@@ -74,6 +74,12 @@ class KernelPricer {
   const std::vector<Use>& uses(const LayerOp& op, bool is_backward);
 
  private:
+  // A name. Most often, equal ones are the same text in the program.
+  struct Name : std::string_view {
+    bool operator==(const Name& other) const {
+      return size() == other.size() && (data() == other.data() || std::string_view(*this) == other);
+    }
+  };
   // Everything on which an op's kernels depend: all its members except the cause and the stride.
   struct OpPass {
     LayerOp::Kind kind;
@@ -87,8 +93,8 @@ class KernelPricer {
     std::int64_t out;
     std::int64_t in;
     std::int64_t bytes;
-    std::string_view op;
-    std::string_view dtype;
+    Name op;
+    Name dtype;
     ProductCasts casts;
     bool operator==(const OpPass&) const = default;
   };

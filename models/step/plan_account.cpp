@@ -1,6 +1,7 @@
 #include "models/step/plan_account.hpp"
 
 #include "models/state_traffic.hpp"
+#include "models/step/pass/pass_list.hpp"
 
 namespace packsim {
 
@@ -11,13 +12,25 @@ PlanAccount::PlanAccount(StepPricer& pricer)
     ++(in_node[static_cast<std::size_t>(chunk) % in_node.size()] ? n_sends_in_node_ : n_sends_between_);
   for (int chunk = 0; chunk < pricer.plan().n_chunks(); ++chunk) {
     const ChunkShape shape = pricer.chunk(chunk);
-    for (const LayerKind kind : {LayerKind::dense, LayerKind::expert}) {
-      Layers& layers = layers_[static_cast<std::size_t>(kind)];
-      layers.all += shape.n_layers_of(kind);
-      layers.recomputed += shape.n_checkpointed_of(kind);
-      if (shape.recomputes_attention) layers.attention_recomputed += shape.n_checkpointed_of(kind);
+    const MicroBatchPrice none;
+    PassList(none, shape, false).for_each_part([&](const PassPart& part) {
+      if (part.kind != PassPart::Kind::layers) return;
+      of_form_[part.layer.index()] += part.times;
+      all_layers_ += part.times;
+      if (part.layer.is_checkpointed && shape.recomputes_attention) attention_recomputed_ += part.times;
+    });
+  }
+}
+
+double PlanAccount::n_layers(const AddedSegment& added) const {
+  double n = 0;
+  for (const LayerKind kind : {LayerKind::dense, LayerKind::expert}) {
+    for (const bool is_checkpointed : {false, true}) {
+      const LayerForm form{kind, is_checkpointed};
+      if (added.is_of(form)) n += of_form_[form.index()];
     }
   }
+  return n;
 }
 
 void PlanAccount::add_tokens(const TokenAccounts& account, double times) {
@@ -31,9 +44,8 @@ void PlanAccount::add_micro_batches(const MicroBatchPrice& price, double times) 
   add_tokens(*tokens.below, times * (1 - tokens.part_above));
   add_tokens(*tokens.above, times * tokens.part_above);
 
-  const double all = gpus_ * times * (layers_[0].all + layers_[1].all);
-  const double recomputed =
-      gpus_ * times * (layers_[0].attention_recomputed + layers_[1].attention_recomputed);
+  const double all = gpus_ * times * all_layers_;
+  const double recomputed = gpus_ * times * attention_recomputed_;
   const RingPrice& forward = price.attention_forward;
   const RingPrice& backward = price.attention_backward;
   account_.add(Cause::attention, curves_.attention_forward, forward.computed, all);
@@ -41,40 +53,25 @@ void PlanAccount::add_micro_batches(const MicroBatchPrice& price, double times) 
   account_.add(Cause::recompute, curves_.attention_forward, forward.computed, recomputed);
   account_.add(Cause::sequence, curves_.ring, forward.transfers, all + recomputed);
   account_.add(Cause::sequence, curves_.ring, backward.transfers, all);
-  // What each copy of a checkpointed input to the host and back adds.
-  const auto add_copies = [&](const std::array<std::int64_t, 2>& added_ns) {
-    for (std::size_t kind = 0; kind < layers_.size(); ++kind) {
-      if (added_ns[kind] == 0) continue;
-      const double part = 1e-9 * static_cast<double>(added_ns[kind]) / price.host_copy.time_s;
-      account_.add(Cause::states, curves_.host_copy, price.host_copy,
-                   part * gpus_ * times * layers_[kind].recomputed);
-    }
-  };
-  add_copies(price.to_host_ns);
-  add_copies(price.from_host_ns);
-  add_launches(price, gpus_ * times);
-  // To the next chunk and back.
+  bool waits_for_host = false;
+  for (const AddedSegment& added : price.added) {
+    const double layers = n_layers(added);
+    if (layers == 0) continue;
+    const double part = 1e-9 * static_cast<double>(added.segment.time_ns) / added.estimate.time_s;
+    account_.add(added.segment.cause, *added.curve, added.estimate, part * gpus_ * times * layers);
+    waits_for_host = waits_for_host || added.segment.kind == PassSegment::Kind::host;
+  }
+  // The measured overhead is counted too, to show what share of all overhead is not measured.
+  if (waits_for_host) {
+    const double overhead_s = 1e-9 * static_cast<double>(price.overhead_ns) * pricer_.plan().n_chunks();
+    account_.add(Cause::overhead, {"overhead", "time of micro-batches"}, {overhead_s, 0, Evidence::measured},
+                 gpus_ * times);
+  }
+  // Activations go to the next chunk, and their gradients back.
   account_.add(Cause::pipeline, curves_.stage_transfer, price.stage_transfer,
                gpus_ * times * 2 * n_sends_between_);
   account_.add(Cause::pipeline, curves_.stage_transfer_in_node, price.stage_transfer_in_node,
                gpus_ * times * 2 * n_sends_in_node_);
-}
-
-// The time of launches differs by as much as this between frameworks and hosts (kTorchLaunch_s).
-void PlanAccount::add_launches(const MicroBatchPrice& price, double times) {
-  constexpr double kLaunchError = 0.7;
-  double wait_s = 0;
-  for (std::size_t kind = 0; kind < layers_.size(); ++kind) {
-    const LaunchWait& wait = price.launch_wait[kind];
-    wait_s += 1e-9 * (layers_[kind].all * static_cast<double>(wait.forward_ns + wait.backward_ns) +
-                      layers_[kind].recomputed * static_cast<double>(wait.recompute_ns));
-  }
-  if (wait_s == 0) return;
-  account_.add(Cause::overhead, {"launches", "time of launches by the host"},
-               {wait_s, kLaunchError * wait_s, Evidence::missing}, times);
-  const double overhead_s = 1e-9 * static_cast<double>(price.overhead_ns) * pricer_.plan().n_chunks();
-  account_.add(Cause::overhead, {"overhead", "time of micro-batches"}, {overhead_s, 0, Evidence::measured},
-               times);
 }
 
 void PlanAccount::add_steps(double n_steps, double n_micro_batches, double n_later) {
@@ -96,22 +93,23 @@ void PlanAccount::count_transfers(PriceAccount& total, std::int64_t tokens_per_g
   const ParallelPlan& plan = pricer_.plan();
   const CauseSet& free = pricer_.factors().free_exchange;
   const Transformer& model = pricer_.model();
-  const double layers = layers_[0].all + layers_[1].all;
-  const double recomputed = layers_[0].attention_recomputed + layers_[1].attention_recomputed;
   if (plan.sequence.ring > 1 && !free.has(Cause::sequence)) {
     const double stepping = 1 - model.windowed_layers();
     const double sends = times * stepping * (plan.sequence.ring - 1);
-    total.count(Cause::sequence, pricer_.ring_send(tokens_per_gpu, false), sends * (layers + recomputed));
-    total.count(Cause::sequence, pricer_.ring_send(tokens_per_gpu, true), sends * layers);
+    total.count(Cause::sequence, pricer_.ring_send(tokens_per_gpu, false),
+                sends * (all_layers_ + attention_recomputed_));
+    total.count(Cause::sequence, pricer_.ring_send(tokens_per_gpu, true), sends * all_layers_);
   }
   if (plan.pp_degree > 1 && !free.has(Cause::pipeline)) {
     total.count(Cause::pipeline, pricer_.stage_send(tokens_per_gpu, 2), times * 2 * n_sends_between_);
     total.count(Cause::pipeline, pricer_.stage_send(tokens_per_gpu, 1), times * 2 * n_sends_in_node_);
   }
   if (plan.offload.activations && !free.has(Cause::states)) {
-    // To the host and back.
+    // The inputs go to the host and back.
     total.count(Cause::states, pricer_.host_copy(tokens_per_gpu),
-                times * 2 * (layers_[0].recomputed + layers_[1].recomputed));
+                times * 2 *
+                    (of_form_[LayerForm{LayerKind::dense, true}.index()] +
+                     of_form_[LayerForm{LayerKind::expert, true}.index()]));
   }
 }
 
@@ -120,9 +118,11 @@ PriceAccount PlanAccount::total() const {
   for (const auto& [tokens_per_gpu, run] : tokens_) {
     const double times = gpus_ * run.times;
     if (pricer_.keeps_kernels()) count_transfers(total, tokens_per_gpu, times);
-    for (std::size_t kind = 0; kind < layers_.size(); ++kind) {
-      total.add(run.account->layers[kind].passes, times * layers_[kind].all);
-      total.add(run.account->layers[kind].recompute, times * layers_[kind].recomputed);
+    for (const LayerKind kind : {LayerKind::dense, LayerKind::expert}) {
+      const TokenAccounts::Layer& layer = run.account->layers[static_cast<std::size_t>(kind)];
+      const double recomputed = of_form_[LayerForm{kind, true}.index()];
+      total.add(layer.passes, times * (of_form_[LayerForm{kind, false}.index()] + recomputed));
+      total.add(layer.recompute, times * recomputed);
     }
     total.add(run.account->embedding, times);
     total.add(run.account->head, times);

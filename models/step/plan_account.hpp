@@ -22,30 +22,27 @@ class PlanAccount {
   /// micro-batches in all, of which n_later are not the first of their step.
   void add_steps(double n_steps, double n_micro_batches, double n_later);
 
-  /// With the kernels of all micro-batches and steps, if the pricer keeps_kernels().
+  /// The sum of all that was added. It has the kernels as well if the pricer keeps_kernels().
   PriceAccount total() const;
 
  private:
-  // Layers of all chunks.
-  struct Layers {
-    double all = 0;
-    double recomputed = 0;
-    double attention_recomputed = 0;
-  };
-
   struct TimesRun {
     const TokenAccounts* account = nullptr;
     double times = 0;
   };
   void add_tokens(const TokenAccounts& account, double times);
-  void add_launches(const MicroBatchPrice& price, double times);
+  // Number of layers of all chunks that have this added segment.
+  double n_layers(const AddedSegment& added) const;
   void count_transfers(PriceAccount& total, std::int64_t tokens_per_gpu, double times) const;
 
   StepPricer& pricer_;
   MicroBatchCurves curves_;
-  std::array<Layers, 2> layers_;  // by LayerKind
-  double gpus_ = 0;               // of one pipeline stage
-  int n_sends_in_node_ = 0;       // of a micro-batch, forward
+  // Layers of all chunks, by LayerForm.
+  std::array<double, kNLayerForms> of_form_ = {};
+  double all_layers_ = 0;
+  double attention_recomputed_ = 0;  // those that run attention once more
+  double gpus_ = 0;                  // of one pipeline stage
+  int n_sends_in_node_ = 0;          // by a micro-batch, forward
   int n_sends_between_ = 0;
   std::map<std::int64_t, TimesRun> tokens_;  // by tokens a GPU
   PriceAccount account_;                     // of all else

@@ -24,6 +24,7 @@ struct TimeEstimate {
   double time_s = 0;
   double error_s = 0;  ///< one standard deviation
   Evidence evidence = Evidence::missing;
+  bool operator==(const TimeEstimate&) const = default;
 };
 
 /// A sum of times. Their errors add up too, because times of one curve share one error.
@@ -64,7 +65,7 @@ class PriceAccount {
 
   const Times& of(Cause cause) const { return by_cause_[static_cast<std::size_t>(cause)]; }
   AccountedTime total(Cause cause) const;
-  /// Without attention, whose kernels have the documents of a pack.
+  /// The kernels that were counted, without attention's, which depend on the documents of a pack.
   const Kernels& kernels(Cause cause) const { return kernels_[static_cast<std::size_t>(cause)]; }
 
  private:

@@ -10,10 +10,10 @@
 namespace packsim {
 namespace {
 
-// Of a node that does not state it: 16 channels of DDR4-3200, rounded.
+// Memory rate of a node that does not state it: 16 channels of DDR4-3200, rounded.
 constexpr double kHostMemoryBytesPerS = 400e9;
-// What AdamW on the host reaches of the peak. No measurement of it is known that states the host. Published
-// are about 4 s for 405 G parameters on 8 nodes of H100 (LambdaLabsML/distributed-training-guide at 1fbe39a1,
+// The share of the peak that AdamW on the host reaches. No known measurement states the host. Published are
+// about 4 s for 405 G parameters on 8 nodes of H100 (LambdaLabsML/distributed-training-guide at 1fbe39a1,
 // 05-training-llama-405b/README.md, fused AdamW of PyTorch), 350 GB/s a node; and over 4 s, copies included,
 // for Llama 2 7B on a node with 4 A100 (deepspeedai/DeepSpeed at cda18e4a, blogs/deepspeed-zenflow/README.md,
 // DeepSpeed's CPUAdam), under 50 GB/s.
@@ -26,8 +26,8 @@ struct Unit {
   GpuWeights trained;
 };
 
-// Nodes of the GPUs of a shard group that hold the same experts: a tensor-parallel group of every
-// expert-parallel one.
+// Number of nodes with the GPUs of a shard group that hold the same experts: one tensor-parallel group of
+// every expert-parallel group.
 int expert_shard_nodes(const ParallelPlan& plan, int gpus_per_node) {
   const int tp_nodes = nodes_of_group(plan.tp_degree, 1, gpus_per_node);
   return tp_nodes * nodes_of_group(std::max(1, expert_shard_gpus(plan) / plan.tp_degree),
@@ -38,7 +38,7 @@ class StateUnits {
  public:
   StateUnits(const Transformer& model, const ParallelPlan& plan, const ChunkShape& chunk) {
     const bool is_lora = plan.lora_rank > 0;
-    // Of the embedding and the head, which have no adapters.
+    // The embedding and the head have no adapters.
     const auto add_whole = [&](const StateUnit& unit, double elements) {
       units_.push_back({.unit = unit, .weights = {elements, 0}, .trained = {is_lora ? 0 : elements, 0}});
     };
@@ -59,7 +59,7 @@ class StateUnits {
     }
   }
 
-  // From the end on, as the backward pass fills them: buckets of so many elements at least.
+  // Merges units into buckets of at least so many elements, from the last on as the backward pass fills them.
   void merge(double bucket_elements) {
     std::vector<Unit> buckets;
     bool is_open = false;
@@ -85,12 +85,13 @@ class StateUnits {
   std::vector<Unit> units_;
 };
 
-// Of each element of a layer's weights between passes, QLoRA's adapters aside.
+// Bytes of each element of a layer's weights between passes, without QLoRA's adapters.
 double kept_layer_bytes(const ParallelPlan& plan) {
   return plan.frozen_weights == FrozenWeights::nf4 ? kNf4Bytes : kBf16Bytes;
 }
 
-// Of each element of a layer that is gathered. LoRA gathers adapters alone where weights are not sharded.
+// Bytes of each element of a layer that is gathered. LoRA gathers adapters alone where weights are not
+// sharded.
 double gathered_layer_bytes(const ParallelPlan& plan) {
   if (plan.fp8_gather) return 1;
   return shards_weights(plan) ? kept_layer_bytes(plan) : kBf16Bytes;
@@ -126,7 +127,7 @@ StatesPrice StepPricer::price_states(int chunk_index) {
     return travel_time_ns("all_reduce", shard.dense, element_bytes, replicas, states.reductions) +
            travel_time_ns("all_reduce", shard.experts, element_bytes, replicas, states.reductions);
   };
-  const double gradient_bytes = plan_.execution.fp32_gradients ? kFp32Bytes : kBf16Bytes;
+  const double gradient_bytes = gradient_element_bytes(plan_);
   GpuWeights trained;
   for (const Unit& part : units.all()) {
     StateUnit unit = part.unit;
@@ -140,16 +141,14 @@ StatesPrice StepPricer::price_states(int chunk_index) {
       unit.reduce_ns += unit.replicas_ns;
     }
     if (shards_optimizer(plan_)) {
-      // What passes compute with, or what the optimizer has changed.
+      // Passes gather what they compute with; otherwise what the optimizer has changed is gathered.
       const GpuWeights& gathered = shards_weights(plan_) ? part.weights : part.trained;
       const double element_bytes = unit.n_layers > 0 ? gathered_layer_bytes(plan_) : kBf16Bytes;
       unit.gather_ns = travel_ns("all_gather", gathered, element_bytes, states.gathers);
       unit.gather_bytes = std::llround(gathered.total() * element_bytes);
     }
-    unit.sum_ns = gradient_sum_ns(states, part.trained.dense, part.trained.experts);
-    const auto shard = [&](const GpuWeights& of) {
-      return of.dense / states.gpus + of.experts / expert_gpus;
-    };
+    unit.sum_ns = gradient_sum_ns(states, part.trained);
+    const auto shard = [&](const GpuWeights& weights) { return elements_of_gpu(plan_, weights, true); };
     if (plan_.offload.weights) {
       const double element_bytes = unit.n_layers > 0 ? kept_layer_bytes(plan_) : kBf16Bytes;
       unit.fetch_ns = host_copy_ns("host_to_device", element_bytes * shard(part.weights), states.gathers);
@@ -160,36 +159,32 @@ StatesPrice StepPricer::price_states(int chunk_index) {
           host_sum_ns(shard(part.trained), states.reductions);
     states.units.push_back(unit);
   }
-  price_optimizer(states, trained.dense, trained.experts, cast_weights(chunk_index));
+  price_optimizer(states, trained, cast_weights(chunk_index));
   states.step_ns = nanoseconds(factors_.step_s);
   return states;
 }
 
-// Where passes do not quantise weights themselves, all matrices of the GPU's layers once a step, or its
-// shards.
+// Elements that are quantised once a step: all matrices of the GPU's layers, or its shards of them; 0 where
+// passes quantise weights.
 double StepPricer::cast_weights(int chunk_index) const {
-  if (!is_fp8(plan_.precision) || plan_.lora_rank > 0 || plan_.casts_weights_in_passes()) return 0;
+  if (!is_fp8(plan_.precision) || plan_.lora_rank > 0 || casts_weights_in_passes(plan_)) return 0;
   const ChunkShape shape = chunk(chunk_index);
   double elements = 0;
   for (const LayerKind kind : {LayerKind::dense, LayerKind::expert}) {
     if (shape.n_layers_of(kind) == 0) continue;
-    const GpuWeights weights = layer_weights(model_, plan_, kind);
-    const bool is_shard = shards_weights(plan_);
-    elements += shape.n_layers_of(kind) * (weights.dense / (is_shard ? shard_gpus(plan_) : 1) +
-                                           weights.experts / (is_shard ? expert_shard_gpus(plan_) : 1));
+    elements += shape.n_layers_of(kind) *
+                elements_of_gpu(plan_, layer_weights(model_, plan_, kind), shards_weights(plan_));
   }
   return elements;
 }
 
-// One elementwise kernel that reads both and writes their sum, of the GPU's share where gradients are sharded
-// in every micro-batch. Those in fp32 are added up by the product that makes them, as Megatron does it.
-std::int64_t StepPricer::gradient_sum_ns(StatesPrice& states, double dense, double experts) {
+// One elementwise kernel reads both gradients and writes their sum, for the GPU's share where gradients are
+// sharded in every micro-batch. The product that makes fp32 gradients adds them up, as in Megatron.
+std::int64_t StepPricer::gradient_sum_ns(StatesPrice& states, const GpuWeights& summed) {
   if (plan_.execution.fp32_gradients) return 0;
   // The host adds them up.
   if (plan_.offload.gradients && reduces_every_micro_batch(plan_)) return 0;
-  const bool is_sharded = reduces_every_micro_batch(plan_);
-  const double elements =
-      dense / (is_sharded ? states.gpus : 1) + experts / (is_sharded ? expert_shard_gpus(plan_) : 1);
+  const double elements = elements_of_gpu(plan_, summed, reduces_every_micro_batch(plan_));
   if (elements <= 0) return 0;
   const auto rows = std::llround(std::ceil(elements / model_.hidden_size));
   const PricedKernel& kernel =
@@ -199,7 +194,7 @@ std::int64_t StepPricer::gradient_sum_ns(StatesPrice& states, double dense, doub
   return nanoseconds(known.time_s);
 }
 
-// Collectives of no more than a bucket at a time.
+// Each collective carries a bucket at most.
 std::int64_t StepPricer::travel_time_ns(std::string_view op, double elements, double element_bytes,
                                         StateGroup group, PriceAccount& account) {
   if (group.gpus <= 1 || elements <= 0 || factors_.free_exchange.has(Cause::states)) return 0;
@@ -235,10 +230,8 @@ std::int64_t StepPricer::host_sum_ns(double elements, PriceAccount& account) {
   return nanoseconds(known.time_s);
 }
 
-void StepPricer::price_optimizer(StatesPrice& states, double dense, double experts, double cast_elements) {
-  const bool is_sharded = shards_optimizer(plan_);
-  const double updated =
-      dense / (is_sharded ? states.gpus : 1) + experts / (is_sharded ? expert_shard_gpus(plan_) : 1);
+void StepPricer::price_optimizer(StatesPrice& states, const GpuWeights& trained, double cast_elements) {
+  const double updated = elements_of_gpu(plan_, trained, shards_optimizer(plan_));
   const auto n_updated = std::max<std::int64_t>(1, std::llround(std::ceil(updated)));
   double time_s = 0;
   const auto add_kernel = [&](const KernelCase& kernel, double factor) {
@@ -248,8 +241,8 @@ void StepPricer::price_optimizer(StatesPrice& states, double dense, double exper
     time_s += known.time_s;
   };
   if (plan_.offload.optimizer) {
-    // Gradients to the host and weights back, unless they live there; between, 28 bytes a parameter through
-    // the host's memory: fp32 gradient, weight and two moments are read, the latter three written.
+    // Gradients go to the host and weights back, unless they live there. AdamW moves 28 bytes a parameter
+    // through the host's memory: it reads fp32 gradient, weight and two moments, and writes the latter three.
     constexpr double kAdamBytes = 28;
     if (!plan_.offload.gradients) {
       add_kernel(

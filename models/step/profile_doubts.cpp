@@ -7,10 +7,10 @@
 namespace packsim {
 namespace {
 
-// Steps of LLM Foundry on A100s, priced with the factors of its steps on H100s.
+// The error of steps of LLM Foundry on A100s, priced with the factors of its steps on H100s.
 constexpr double kOtherGpuError = 0.08;
-// For each factor of e in the number of GPUs. From 128 to 512 GPUs the steps of LLM Foundry, which should
-// take equally long, get 3 to 11 % longer.
+// Error for each factor of e in the number of GPUs: from 128 to 512 GPUs, steps of LLM Foundry that should
+// take equally long get 3 to 11 % longer.
 constexpr double kMoreGpusError = 0.05;
 
 }  // namespace

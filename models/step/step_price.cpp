@@ -15,4 +15,11 @@ std::int64_t nanoseconds(double time_s) {
       " s: a rate of the cluster, a size of the model or a factor of the profile is far off");
 }
 
+std::int64_t MicroBatchPrice::added_ns(const LayerForm& form, LayerPhase behind) const {
+  std::int64_t total_ns = 0;
+  for (const AddedSegment& segment : added)
+    if (segment.behind == behind && segment.is_of(form)) total_ns += segment.segment.time_ns;
+  return total_ns;
+}
+
 }  // namespace packsim

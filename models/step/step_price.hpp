@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -9,48 +8,24 @@
 #include <vector>
 
 #include "models/cause.hpp"
+#include "models/step/pass/pass_segment.hpp"
 #include "models/step/price_account.hpp"
 #include "models/transformer.hpp"
 
 namespace packsim {
 
-/// Rounded to the nearest nanosecond. Throws std::invalid_argument for a time of over 10^7 s, which 64 bits
-/// hold 900 times: no part of a step takes 116 days, unless a rate or a size of the job is far off.
+/// The time, rounded to the nearest nanosecond. Throws std::invalid_argument for a time of over 10^7 s, which
+/// 64 bits hold 900 times: no part of a step takes 116 days, unless a rate or a size of the job is far off.
 std::int64_t nanoseconds(double time_s);
-
-/// A piece of a micro-batch's work on one GPU. Times are whole nanoseconds, rounded once, here.
-struct PricedStage {
-  enum class Kind : std::uint8_t {
-    compute,    ///< kernels that run one after another
-    attention,  ///< attention over the documents; MicroBatchPrice has its time
-    exchange,   ///< the part of a collective that computation does not hide
-  };
-  Kind kind = Kind::compute;
-  Cause cause = Cause::linear;
-  std::int64_t time_ns = 0;  ///< 0 for attention
-  // Only for an exchange: its group, and what it sends.
-  std::string_view op = {};
-  int gpus = 1;
-  int stride = 1;  ///< distance from one GPU of the group to the next
-  std::int64_t bytes = 0;
-};
-
-using NsByCause = std::array<std::int64_t, kNCauses>;
-
-/// Stages that run one after another. The sums do not include attention.
-struct PricedPhase {
-  std::vector<PricedStage> stages;
-  NsByCause by_cause_ns = {};
-  std::int64_t total_ns = 0;
-  bool has_attention = false;  ///< whether one of its stages is attention
-  double n_kernels = 0;        ///< that the host launches, one of them for attention
-};
 
 /// Prices of one layer of a kind.
 struct LayerPrices {
   PricedPhase forward;
   PricedPhase recompute;
   PricedPhase backward;
+  const PricedPhase& of(LayerPhase phase) const {
+    return phase == LayerPhase::backward ? backward : phase == LayerPhase::recompute ? recompute : forward;
+  }
 };
 
 /// The evidence for the prices of a number of tokens, without attention.
@@ -80,12 +55,12 @@ struct TokenPrices {
 };
 
 /// Ring attention of one layer and pass: each step computes on one block while the next block arrives. Layers
-/// with a sliding window compute in one go, with keys and values that were gathered before; of the mean
-/// layer, times and bytes of either kind are the share of its layers.
+/// with a sliding window compute in one go, with keys and values that were gathered before. Prices are of the
+/// mean layer, in which each kind of layer counts with its share.
 struct RingPrice {
   int steps = 1;
   std::int64_t compute_ns = 0;   ///< computation of one step
-  std::int64_t windowed_ns = 0;  ///< behind the steps; 0 without a ring, where one step has it
+  std::int64_t windowed_ns = 0;  ///< layers with a window, after the steps; 0 if there is one step
   std::int64_t transfer_ns = 0;  ///< transfer of one block
   std::int64_t bytes = 0;        ///< size of one block
   int stride = 1;                ///< distance from one GPU of the ring to the next
@@ -94,18 +69,6 @@ struct RingPrice {
   std::int64_t total_ns() const {
     return compute_ns + (steps - 1) * (compute_ns > transfer_ns ? compute_ns : transfer_ns) + windowed_ns;
   }
-};
-
-/// Time by which launching the kernels of a layer takes longer than running them.
-struct LaunchWait {
-  std::int64_t forward_ns = 0;
-  std::int64_t recompute_ns = 0;
-  std::int64_t backward_ns = 0;  ///< without recomputation
-  std::int64_t of(PricedPhase LayerPrices::*phase) const {
-    if (phase == &LayerPrices::forward) return forward_ns;
-    return phase == &LayerPrices::recompute ? recompute_ns : backward_ns;
-  }
-  bool operator==(const LaunchWait&) const = default;
 };
 
 /// Price of one micro-batch on one GPU of its rank.
@@ -120,13 +83,10 @@ struct MicroBatchPrice {
   std::int64_t stage_transfer_bytes = 0;
   TimeEstimate stage_transfer = {};
   TimeEstimate stage_transfer_in_node = {};
-  /// With offload, by LayerKind: time by which copying the input of a checkpointed layer to the host takes
-  /// longer than the layer's forward pass, and copying it back longer than its recomputation and backward
-  /// pass.
-  std::array<std::int64_t, 2> to_host_ns = {};
-  std::array<std::int64_t, 2> from_host_ns = {};
-  TimeEstimate host_copy = {};                 ///< one copy, hidden or not
-  std::array<LaunchWait, 2> launch_wait = {};  ///< by LayerKind
+  std::vector<AddedSegment> added = {};  ///< in order, those behind the same phase
+
+  /// Time of the added segments behind a phase of one layer.
+  std::int64_t added_ns(const LayerForm& form, LayerPhase behind) const;
 };
 
 /// Names of the curves behind those prices of a micro-batch that do not follow from its number of tokens.
@@ -136,7 +96,6 @@ struct MicroBatchCurves {
   CurveName ring;
   CurveName stage_transfer;
   CurveName stage_transfer_in_node;
-  CurveName host_copy;
 };
 
 /// A chunk of the model: layers that one pipeline stage runs one after another, dense layers before those
@@ -151,11 +110,6 @@ struct ChunkShape {
   int n_layers() const { return n_dense + n_experts; }
   int n_attention_recomputed() const { return recomputes_attention ? n_checkpointed : 0; }
   int n_layers_of(LayerKind kind) const { return kind == LayerKind::expert ? n_experts : n_dense; }
-  /// Dense layers come first.
-  int n_checkpointed_of(LayerKind kind) const {
-    const int dense = std::min(n_checkpointed, n_dense);
-    return kind == LayerKind::expert ? std::min(n_checkpointed - dense, n_experts) : dense;
-  }
 };
 
 /// Weights and gradients that travel together, and the layers that compute with them.
@@ -171,8 +125,8 @@ struct StateUnit {
   std::int64_t gather_bytes = 0;
   std::int64_t reduce_bytes = 0;
   std::int64_t replicas_bytes = 0;  ///< of one GPU's shard
-  // With offload: the copy of the GPU's shard of the weights before their gather, and of its shard of the
-  // gradients after their reduction, with their sum on the host.
+  // Offload copies the GPU's shard of the weights before their gather, and its shard of the gradients after
+  // their reduction, which the host then adds up.
   std::int64_t fetch_ns = 0;
   std::int64_t drain_ns = 0;
   /// Computation that adds its gradients to those of earlier micro-batches of the step.
@@ -181,7 +135,7 @@ struct StateUnit {
 
 /// What a step costs in addition to its micro-batches, on one GPU of a pipeline stage.
 struct StatesPrice {
-  /// In forward order; under ZeRO 3 one for each layer, else buckets.
+  /// Units in forward order: under ZeRO 3 one for each layer, else buckets.
   std::vector<StateUnit> units;
   int gpus = 1;  ///< number of GPUs that share one set of shards
   int stride = 1;

@@ -6,7 +6,7 @@
 
 #include "models/kernels/make_case.hpp"
 #include "models/pipeline_chunks.hpp"
-#include "models/step/micro_batch_time.hpp"
+#include "models/step/pass/pass_time.hpp"
 #include "models/step/tensor_overlap.hpp"
 #include "models/value_bytes.hpp"
 
@@ -26,20 +26,18 @@ std::pair<std::int64_t, std::int64_t> grid_around(std::int64_t tokens) {
   return {point(index), point(index) == tokens ? tokens : point(index + 1)};
 }
 
-// (1 - part) of a and part of b; exchanges of so many bytes.
+// Interpolates times and bytes: (1 - part) of a and part of b.
 PricedPhase between(const PricedPhase& a, const PricedPhase& b, double part) {
-  PricedPhase phase = a;
-  phase.by_cause_ns = {};
-  phase.total_ns = 0;
+  PricedPhase phase;
+  phase.segments.reserve(a.segments.size());
   const auto mix = [part](std::int64_t low, std::int64_t high) {
     return low + std::llround(part * static_cast<double>(high - low));
   };
-  for (std::size_t i = 0; i < phase.stages.size(); ++i) {
-    PricedStage& stage = phase.stages[i];
-    stage.time_ns = mix(a.stages[i].time_ns, b.stages[i].time_ns);
-    stage.bytes = mix(a.stages[i].bytes, b.stages[i].bytes);
-    phase.by_cause_ns[static_cast<std::size_t>(stage.cause)] += stage.time_ns;
-    phase.total_ns += stage.time_ns;
+  for (std::size_t i = 0; i < a.segments.size(); ++i) {
+    PassSegment segment = a.segments[i];
+    segment.time_ns = mix(a.segments[i].time_ns, b.segments[i].time_ns);
+    segment.bytes = mix(a.segments[i].bytes, b.segments[i].bytes);
+    phase.add(segment);
   }
   return phase;
 }
@@ -76,7 +74,7 @@ StepPricer::StepPricer(const Transformer& model, const Cluster& cluster, const P
       attention_backward_(profile, "bwd", attention_shape(model, plan),
                           reached_attention_flop_per_s(cluster)) {}
 
-// known: of all `count` runs together.
+// known: the time of all `count` runs together.
 void StepPricer::book(PriceAccount& account, Cause cause, const PricedKernel& kernel,
                       const TimeEstimate& known, double count) const {
   account.add(cause, kernel.curve, known);
@@ -112,33 +110,29 @@ double StepPricer::exposed_part(const std::vector<LayerOp>& ops, std::size_t at,
 void StepPricer::add_op(PricedPhase& phase, const LayerOp& op, bool is_backward, double part,
                         PriceAccount& account) {
   double time_s = 0;
-  // A free exchange stays a stage that takes no time: what it waits for is the same.
+  double n_kernels = 0;
+  // A free exchange stays a segment that takes no time: what it waits for is the same.
   const bool is_free = factors_.free_exchange.has(op.cause);
   for (const KernelPricer::Use& use : is_free ? kNoKernels : kernels_->uses(op, is_backward)) {
     const TimeEstimate known = use.kernel->estimate(part * use.count, factor_of(op));
     time_s += known.time_s;
-    phase.n_kernels += use.count;
+    n_kernels += use.count;
     book(account, op.cause, *use.kernel, known, use.count);
   }
   const std::int64_t time_ns = nanoseconds(time_s);
-  phase.by_cause_ns[static_cast<std::size_t>(op.cause)] += time_ns;
-  phase.total_ns += time_ns;
   const bool is_exchange = op.kind == LayerOp::Kind::exchange;
-  if (!is_exchange && !phase.stages.empty() && phase.stages.back().kind == PricedStage::Kind::compute &&
-      phase.stages.back().cause == op.cause) {
-    phase.stages.back().time_ns += time_ns;
-    return;
-  }
-  phase.stages.push_back({.kind = is_exchange ? PricedStage::Kind::exchange : PricedStage::Kind::compute,
-                          .cause = op.cause,
-                          .time_ns = time_ns,
-                          .op = op.op,
-                          .gpus = op.gpus,
-                          .stride = op.stride,
-                          .bytes = std::llround(part * op.count * static_cast<double>(op.bytes))});
+  phase.add({.kind = is_exchange ? PassSegment::Kind::exchange : PassSegment::Kind::compute,
+             .cause = op.cause,
+             .time_ns = time_ns,
+             .n_kernels = n_kernels,
+             .op = op.op,
+             .gpus = op.gpus,
+             .stride = op.stride,
+             .bytes = std::llround(part * op.count * static_cast<double>(op.bytes))});
 }
 
-// In the order of the pass. overlaps: tensor-parallel exchange with the products next to it.
+// Prices ops in the order of the pass. overlaps: whether tensor-parallel exchanges overlap with the products
+// next to them.
 PricedPhase StepPricer::price_phase(const std::vector<LayerOp>& ops, bool is_backward, bool overlaps,
                                     PriceAccount& account) {
   PricedPhase phase;
@@ -147,9 +141,7 @@ PricedPhase StepPricer::price_phase(const std::vector<LayerOp>& ops, bool is_bac
     const LayerOp& op = ops[at];
     if (op.backward_only && !is_backward) continue;
     if (op.kind == LayerOp::Kind::attention) {
-      phase.stages.push_back({.kind = PricedStage::Kind::attention, .cause = op.cause});
-      phase.has_attention = true;
-      ++phase.n_kernels;
+      phase.add({.kind = PassSegment::Kind::attention, .cause = op.cause, .n_kernels = 1});
       continue;
     }
     add_op(phase, op, is_backward, overlaps ? exposed_part(ops, at, is_backward) : 1, account);
@@ -287,11 +279,10 @@ MicroBatchCurves StepPricer::micro_batch_curves() const {
           .attention_backward = attention("bwd"),
           .ring = send(ring_nodes()),
           .stage_transfer = send(2),
-          .stage_transfer_in_node = send(1),
-          .host_copy = curve_name(copy_case("device_to_host", 1))};
+          .stage_transfer_in_node = send(1)};
 }
 
-// Its steps take equal parts of the time.
+// All transfers of a ring take equally long.
 StepPricer::AttentionCost StepPricer::ring_transfers(std::int64_t tokens) {
   const MicroBatchPrice price = micro_batch(tokens, {});
   const auto seconds = [](const RingPrice& ring) {
@@ -300,7 +291,7 @@ StepPricer::AttentionCost StepPricer::ring_transfers(std::int64_t tokens) {
   return {.forward_s = seconds(price.attention_forward), .backward_s = seconds(price.attention_backward)};
 }
 
-// Keys and values of the tokens that a GPU has, for the heads that it has; backward their gradients too.
+// A GPU sends keys and values of its tokens, for its heads; in the backward pass also their gradients.
 KernelCase StepPricer::ring_send(std::int64_t tokens_per_gpu, bool is_backward) const {
   const AttentionShape shape = attention_shape(model_, plan_);
   const std::int64_t tokens = tokens_per_gpu * plan_.tp_degree * plan_.sequence.ulysses;
@@ -380,32 +371,47 @@ MicroBatchPrice StepPricer::with_attention(std::int64_t tokens, const PackAttent
 }
 
 void StepPricer::price_launches(MicroBatchPrice& price) const {
-  const auto wait_ns = [&](const PricedPhase& phase, const RingPrice& attention) {
-    const std::int64_t run_ns = phase.total_ns + (phase.has_attention ? attention.total_ns() : 0);
-    return std::max<std::int64_t>(0, nanoseconds(plan_.execution.launch_s * phase.n_kernels) - run_ns);
-  };
-  for (std::size_t kind = 0; kind < price.launch_wait.size(); ++kind) {
-    const LayerPrices& layer = price.tokens->layers[kind];
-    price.launch_wait[kind] = {.forward_ns = wait_ns(layer.forward, price.attention_forward),
-                               .recompute_ns = wait_ns(layer.recompute, price.attention_forward),
-                               .backward_ns = wait_ns(layer.backward, price.attention_backward)};
+  static const CurveName kLaunches{"launches", "time of launches by the host"};
+  // The time of launches differs by as much as this between frameworks and hosts (kTorchLaunch_s).
+  constexpr double kLaunchError = 0.7;
+  for (const LayerKind kind : {LayerKind::dense, LayerKind::expert}) {
+    for (const LayerPhase behind : {LayerPhase::forward, LayerPhase::recompute, LayerPhase::backward}) {
+      const PricedPhase& phase = price.tokens->layers[static_cast<std::size_t>(kind)].of(behind);
+      const RingPrice& attention =
+          behind == LayerPhase::backward ? price.attention_backward : price.attention_forward;
+      const std::int64_t run_ns = phase.total_ns + (phase.attention ? attention.total_ns() : 0);
+      const std::int64_t wait_ns = nanoseconds(plan_.execution.launch_s * phase.n_kernels) - run_ns;
+      if (wait_ns <= 0) continue;
+      const double wait_s = 1e-9 * static_cast<double>(wait_ns);
+      price.added.push_back(
+          {.layer = kind,
+           .behind = behind,
+           .segment = {.kind = PassSegment::Kind::host, .cause = Cause::overhead, .time_ns = wait_ns},
+           .curve = &kLaunches,
+           .estimate = {wait_s, kLaunchError * wait_s, Evidence::missing}});
+    }
   }
 }
 
 // Each copy runs beside the pass of its layer.
 void StepPricer::price_host_copies(MicroBatchPrice& price, std::int64_t tokens_per_gpu) {
+  static const CurveName kCopy = curve_name(copy_case("device_to_host", 1));
   const PricedKernel& kernel = kernels_->time(host_copy(tokens_per_gpu));
-  price.host_copy = kernel.estimate();
   const std::int64_t copy_ns = nanoseconds(kernel.time_s);
-  for (const LayerKind kind : {LayerKind::dense, LayerKind::expert}) {
-    if (model_.n_layers_of(kind) == 0) continue;
-    const auto exposed_ns = [&](const WorkTime& beside) {
-      return std::max<std::int64_t>(0, copy_ns - beside.total_ns);
-    };
-    const bool has_experts = kind == LayerKind::expert;
-    const auto at = static_cast<std::size_t>(kind);
-    price.to_host_ns[at] = exposed_ns(layer_forward_time(price, has_experts));
-    price.from_host_ns[at] = exposed_ns(layer_backward_time(price, has_experts, true));
+  for (const LayerPhase behind : {LayerPhase::forward, LayerPhase::backward}) {
+    for (const LayerKind kind : {LayerKind::dense, LayerKind::expert}) {
+      if (model_.n_layers_of(kind) == 0) continue;
+      const std::int64_t beside_ns = layer_time(price, {kind, true}, behind == LayerPhase::forward).total_ns;
+      if (copy_ns <= beside_ns) continue;
+      price.added.push_back({.layer = kind,
+                             .behind = behind,
+                             .of_checkpointed = true,
+                             .segment = {.kind = PassSegment::Kind::host_copy,
+                                         .cause = Cause::states,
+                                         .time_ns = copy_ns - beside_ns},
+                             .curve = &kCopy,
+                             .estimate = kernel.estimate()});
+    }
   }
 }
 

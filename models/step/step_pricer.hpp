@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "models/framework_factors.hpp"
+#include "models/memory/weights.hpp"
 #include "models/parallel_plan.hpp"
 #include "models/step/attention_pricer.hpp"
 #include "models/step/kernel_pricer.hpp"
@@ -45,7 +46,7 @@ class StepPricer {
   MicroBatchPrice micro_batch(std::int64_t tokens, std::span<const std::int32_t> lengths_tokens) {
     return with_attention(tokens, attention(lengths_tokens));
   }
-  /// The same in two parts, of which pricers with equal attention_basis() give the same first one.
+  /// The same in two parts. Pricers with equal attention_basis() give the same attention().
   PackAttention attention(std::span<const std::int32_t> lengths_tokens);
   MicroBatchPrice with_attention(std::int64_t tokens, const PackAttention& attention);
   /// All that attention() depends on, beside the documents.
@@ -79,8 +80,8 @@ class StepPricer {
   /// Makes the accounts of all prices that are made from now on count their kernels, for coverage.
   void keep_kernels() { keeps_kernels_ = true; }
   bool keeps_kernels() const { return keeps_kernels_; }
-  /// What the slowest GPU of a ring computes of its rank's attention without a window, for the heads that it
-  /// has.
+  /// The share of a rank's attention without a window that the slowest GPU of the ring computes for its
+  /// heads.
   double attention_share() const;
   /// The window of layers that have one.
   AttentionWindow window() const;
@@ -131,12 +132,12 @@ class StepPricer {
                               PriceAccount& account);
   std::int64_t host_copy_ns(std::string_view kind, double bytes, PriceAccount& account);
   std::int64_t host_sum_ns(double elements, PriceAccount& account);
-  // What all GPUs of a node, each with so many bytes, take to move them through the host's memory.
+  // The time in which all GPUs of a node, each with so many bytes, move them through the host's memory.
   TimeEstimate host_memory_time(double bytes_per_gpu) const;
   void price_launches(MicroBatchPrice& price) const;
   void price_host_copies(MicroBatchPrice& price, std::int64_t tokens_per_gpu);
-  std::int64_t gradient_sum_ns(StatesPrice& states, double dense, double experts);
-  void price_optimizer(StatesPrice& states, double dense, double experts, double cast_elements);
+  std::int64_t gradient_sum_ns(StatesPrice& states, const GpuWeights& summed);
+  void price_optimizer(StatesPrice& states, const GpuWeights& trained, double cast_elements);
   double cast_weights(int chunk_index) const;
   double factor_of(const LayerOp& op) const;
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kNineOfTen = 1.6448536269514722;  // standard deviations on either side
 constexpr double kNineOfTenQuantile = 0.95;
-// Of a layer's kernels, the forward pass: one product of three, and attention by its flop.
+// The forward pass's share of a layer's kernels: one product of three, and attention by its flop.
 constexpr double kForwardOfLinear = 1.0 / 3;
 constexpr double kForwardOfAttention = 1.0 / 3.5;
 
@@ -25,8 +25,8 @@ double attention_of_recompute(const std::array<double, kNCauses>& fraction) {
   return linear + attention > 0 ? attention / (linear + attention) : 0;
 }
 
-// d log(time) / d log(factor), in the order of kTimeFactorNames. A run does not say how much of its exchanges
-// is between nodes and how much inside them, nor how much of its overheads is of the overheads of
+// d log(time) / d log(factor), in the order of kFrameworkNumbers. A run does not say how much of its
+// exchanges is between nodes and how much inside them, nor how much of its overheads is of the overheads of
 // micro-batches and steps: the factor that is known less well has it all.
 std::array<double, kNTimeFactors> sensitivities(const std::array<double, kNCauses>& fraction,
                                                 const std::vector<double>& covariance) {

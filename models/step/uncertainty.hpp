@@ -23,15 +23,15 @@ struct Uncertainty {
   double relative_error = 0;               ///< one standard deviation of the logarithm of the time
   std::vector<UncertaintySource> sources;  ///< independent of each other, the largest first
 
-  /// Factors on the estimated time. Between low() and high() times the estimate lie nine of ten true times,
-  /// if the errors are log-normal.
+  /// Factors on the estimated time. Nine of ten true times are between low() and high() times the estimate,
+  /// if errors are log-normal.
   double low() const;
   double high() const;
 };
 
-/// An error that n_groups independent groups showed is known only so well itself. Times this factor it gives
-/// the 90 % interval of Student's distribution: 1.78 for 2 groups, 1.15 for 7, near 1 for many; 1 for 0,
-/// where the number is not known.
+/// An error that few independent groups showed is not well known itself. Times this factor, it gives the 90 %
+/// interval of Student's distribution: 1.78 for 2 groups, 1.15 for 7, near 1 for many; 1 for 0, where the
+/// number is not known.
 double few_groups_factor(int n_groups);
 
 /// fraction: share of the run's GPU time by cause. account: the evidence for the prices of the kernels.

@@ -25,7 +25,7 @@ inline std::uint64_t word_of_name(std::uint64_t seed, std::initializer_list<std:
   return word;
 }
 
-/// In (0, 1), never an end of it: the first 52 bits of the word, and half a step.
+/// Returns a number in (0, 1), never an end of it: the first 52 bits of the word, and half a step.
 inline double open_uniform(std::uint64_t word) {
   return (static_cast<double>(word >> 12) + 0.5) * 0x1p-52;
 }

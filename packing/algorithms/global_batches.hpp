@@ -19,7 +19,7 @@ struct BatchSize {
 /// next one would go over the size. An item that is over its tokens alone is a batch of its own.
 std::vector<std::vector<ItemIndex>> global_batches(const BatchProblem& problem, const BatchSize& size);
 
-/// Of the size that the options say: samples_per_iteration, batch_tokens, else the setting's
+/// Batches have the size that the options say: samples_per_iteration, batch_tokens, else the setting's
 /// tokens_per_iteration.
 std::vector<std::vector<ItemIndex>> global_batches(const BatchProblem& problem);
 

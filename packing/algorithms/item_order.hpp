@@ -9,7 +9,7 @@
 
 namespace packsim {
 
-/// So many items in data set order or, where the options ask for it, shuffled.
+/// The items 0 to n_items - 1 in data set order or, if the options ask for it, shuffled.
 inline std::vector<ItemIndex> packing_order(std::size_t n_items, const OptionValues& options) {
   std::vector<ItemIndex> order(n_items);
   std::iota(order.begin(), order.end(), ItemIndex{0});
@@ -20,8 +20,8 @@ inline std::vector<ItemIndex> packing_order(std::size_t n_items, const OptionVal
   return order;
 }
 
-/// Those that a strategy packs. The shuffle is over all items, skipped ones included, as the published
-/// implementations do it.
+/// The items that a strategy packs. The shuffle is over all items, skipped ones included, as in the published
+/// implementations.
 inline std::vector<ItemIndex> packing_order(const PackProblem& problem) {
   std::vector<ItemIndex> order = packing_order(problem.lengths_tokens.size(), problem.options);
   std::erase_if(order, [&](ItemIndex item) { return problem.skips(problem.lengths_tokens[item]); });

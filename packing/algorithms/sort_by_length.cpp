@@ -34,7 +34,7 @@ LengthOrder counting_sort(const PackProblem& problem, std::int32_t longest_token
   return order;
 }
 
-// For few items of great length, where a counting sort would touch more keys than items.
+// This suits few items of great length, where a counting sort would touch more keys than items.
 LengthOrder comparison_sort(const PackProblem& problem, bool descending) {
   const auto lengths = problem.lengths_tokens;
   LengthOrder order;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-[[noreturn]] void refuse(const std::string& what) {
+[[noreturn]] void refuse_problem(const std::string& what) {
   throw std::invalid_argument("assignment problem: " + what);
 }
 
@@ -111,19 +111,19 @@ std::int64_t group_tokens(const AssignmentProblem& problem, const Assignment::Gr
 }
 
 void check_problem(const AssignmentProblem& problem) {
-  if (problem.buckets.empty()) refuse("expected at least one bucket, got none");
-  if (problem.degrees.empty()) refuse("expected at least one degree, got none");
-  if (problem.n_gpus < 1) refuse("n_gpus: expected >= 1, got " + std::to_string(problem.n_gpus));
+  if (problem.buckets.empty()) refuse_problem("expected at least one bucket, got none");
+  if (problem.degrees.empty()) refuse_problem("expected at least one degree, got none");
+  if (problem.n_gpus < 1) refuse_problem("n_gpus: expected >= 1, got " + std::to_string(problem.n_gpus));
   for (std::size_t d = 0; d < problem.degrees.size(); ++d) {
     const AssignmentProblem::Degree& degree = problem.degrees[d];
     const bool last = d + 1 == problem.degrees.size();
     const int next = last ? problem.n_gpus : problem.degrees[d + 1].gpus_per_pack;
     if (degree.gpus_per_pack < 1 || next % degree.gpus_per_pack != 0 ||
         (!last && next == degree.gpus_per_pack)) {
-      refuse("expected degrees of which each divides the next, and the last the number of GPUs, got " +
+      refuse_problem("expected degrees of which each divides the next, and the last the number of GPUs, got " +
              std::to_string(degree.gpus_per_pack) + " before " + std::to_string(next));
     }
-    if (degree.sequence_s.size() != problem.buckets.size()) refuse("expected one time a bucket and degree");
+    if (degree.sequence_s.size() != problem.buckets.size()) refuse_problem("expected one time a bucket and degree");
   }
 }
 

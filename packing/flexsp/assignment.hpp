@@ -24,7 +24,7 @@ struct AssignmentProblem {
     std::vector<double> sequence_s;  ///< [n_buckets], time that one sequence adds
   };
   std::vector<Bucket> buckets;  ///< in ascending order of boundary_tokens
-  /// In ascending order; each degree divides the next, and the last one divides n_gpus.
+  /// Degrees ascend; each divides the next, and the last one divides n_gpus.
   std::vector<Degree> degrees;
   int n_gpus = 1;
 

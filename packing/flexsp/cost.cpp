@@ -9,10 +9,6 @@ namespace {
 
 constexpr double kSecondsPerMs = 1e-3;
 
-double single_ms(const PublishedModel& model, double length, int gpus_per_pack) {
-  return (model.attention_ms * (length * length) + model.token_ms * length) / gpus_per_pack;
-}
-
 }  // namespace
 
 double SequenceCost::group_s(std::span<const std::int32_t> lengths_tokens) const {
@@ -20,13 +16,6 @@ double SequenceCost::group_s(std::span<const std::int32_t> lengths_tokens) const
   double time_s = fixed_s;
   for (const std::int32_t length : lengths_tokens) time_s += sequence_s(length);
   return time_s;
-}
-
-double published_compute_ms(const PublishedModel& model, std::span<const std::int32_t> lengths_tokens,
-                            int gpus_per_pack) {
-  double time_ms = 0;
-  for (const std::int32_t length : lengths_tokens) time_ms += single_ms(model, length, gpus_per_pack);
-  return time_ms + model.fixed_ms;
 }
 
 double published_all_to_all_ms(const PublishedModel& model, std::int64_t tokens, int gpus_per_pack,
@@ -43,11 +32,6 @@ double published_all_to_all_ms(const PublishedModel& model, std::int64_t tokens,
   const double size_mb = kTensorsBothWays * model.n_layers * model.hidden_size * static_cast<double>(tokens) *
                          kBytes / kMb / gpus_per_pack;
   return size_mb / rate->gb_per_s;
-}
-
-double published_memory_mb(const PublishedModel& model, std::int64_t tokens, int gpus_per_pack, int n_gpus) {
-  const double states_mb = model.billion_parameters * 16 / n_gpus * 1024;
-  return states_mb + model.token_mb * static_cast<double>(tokens) / gpus_per_pack;
 }
 
 SequenceCost published_cost(const PublishedModel& model, int gpus_per_pack,

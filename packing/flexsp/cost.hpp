@@ -41,8 +41,6 @@ struct PublishedModel {
   double attention_ms = 0;  ///< a1: for each squared token
   double token_ms = 0;      ///< a2: for each token
   double fixed_ms = 0;      ///< b1: for each micro-batch
-  double token_mb = 0;      ///< activations for each token, in units of 2^20 bytes
-  double billion_parameters = 0;
   int hidden_size = 0;
   int n_layers = 0;
 };
@@ -50,32 +48,21 @@ struct PublishedModel {
 /// Source: PKU-DAIR/Hetu-Galvatron, branch flexsp, galvatron/flexsp_solver/solver.py: optimizer_param_dict,
 /// with the parameters for 4K sequences. The authors of the FlexSP paper (arXiv 2412.01523) measured them.
 inline constexpr std::array<PublishedModel, 3> kPublishedModels = {{
-    {"published_7b", 5.128e-6, 183.9576e-3, 629.3563, 4.480441895, 6.51, 4096, 32},
-    {"published_13b", 9.2852e-6, 306.0189e-3, 1132.5632, 4.220439453, 12.3568, 5120, 40},
-    {"published_30b", 15.4262e-6, 803.5742e-3, 2789.3644, 3.417381836, 30.538, 6656, 60},
+    {"published_7b", 5.128e-6, 183.9576e-3, 629.3563, 4096, 32},
+    {"published_13b", 9.2852e-6, 306.0189e-3, 1132.5632, 5120, 40},
+    {"published_30b", 15.4262e-6, 803.5742e-3, 2789.3644, 6656, 60},
 }};
 
-/// All-to-all bandwidths by SP degree. The published runs use the first table ("4k seq, 2 IB"); the second is
-/// for nodes with four InfiniBand cards.
+/// All-to-all bandwidths by SP degree of the published runs ("4k seq, 2 IB": nodes with two InfiniBand
+/// cards).
 inline constexpr std::array<AllToAllRate, 6> kTwoIbRates = {
     {{2, 119.54}, {4, 104.07}, {8, 96.5}, {16, 10.33}, {32, 5.94}, {64, 4.87}}};
-inline constexpr std::array<AllToAllRate, 6> kFourIbRates = {
-    {{2, 119.54}, {4, 104.07}, {8, 96.5}, {16, 20.01}, {32, 10.53}, {64, 7.77}}};
-
-/// Compute time of a group: the sum of (a1 s^2 + a2 s) / d over its sequences of s tokens, plus b1 once,
-/// where d is gpus_per_pack.
-double published_compute_ms(const PublishedModel& model, std::span<const std::int32_t> lengths_tokens,
-                            int gpus_per_pack);
 
 /// Time of the all-to-alls of queries, keys, values and outputs, forward and backward, at full width, in 16
 /// bits and at the table's bandwidth. 0 on one GPU. Throws std::invalid_argument if the table lacks the
 /// degree.
 double published_all_to_all_ms(const PublishedModel& model, std::int64_t tokens, int gpus_per_pack,
                                std::span<const AllToAllRate> rates);
-
-/// Memory of one GPU in units of 2^20 bytes: activations, and its shard of the model states under ZeRO-3 with
-/// Adam (16 bytes a parameter, sharded over all GPUs).
-double published_memory_mb(const PublishedModel& model, std::int64_t tokens, int gpus_per_pack, int n_gpus);
 
 /// The published cost of groups of `gpus_per_pack` GPUs. Throws what published_all_to_all_ms() throws.
 SequenceCost published_cost(const PublishedModel& model, int gpus_per_pack,

@@ -81,7 +81,7 @@ class BatchPlanner {
         solver_(solver),
         draw_(items, options.seed) {}
 
-  // In n_micro_batches, where that is possible in less than `less_than_s`.
+  // Solves the batch in n_micro_batches, if that is possible in less than `less_than_s`.
   std::optional<BatchSolution> with_micro_batches(std::size_t n_micro_batches, double less_than_s) {
     std::vector<std::vector<ItemIndex>> parts = chunks(lengths_, items_, n_micro_batches, options_.order);
     std::vector<double> bounds_s;

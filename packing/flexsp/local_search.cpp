@@ -6,10 +6,11 @@
 #include <numeric>
 #include <set>
 
+#include "packing/algorithms/never.hpp"
+
 namespace packsim {
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr double kLeastGain = 1e-9;  // of the makespan, so that rounding makes nothing go round in circles
 
 // [n_degrees]: how many groups of each.
@@ -166,7 +167,7 @@ class Greedy {
     return makespan_s;
   }
 
-  // Among equals that of the lowest degree.
+  // The lowest degree wins among equally cheap ones.
   std::size_t cheapest() const {
     std::size_t best = 0;
     for (std::size_t i = 1; i < n_queues_; ++i) best = costs_[i] < costs_[best] ? i : best;
@@ -174,7 +175,7 @@ class Greedy {
   }
 
   const AssignmentProblem& problem_;
-  // Those of degrees that have groups come first, ascending, with what they found.
+  // Queues of degrees that have groups come first, ascending, with what they found.
   std::vector<GroupQueue> queues_;
   std::vector<double> costs_;
   std::size_t n_queues_ = 0;
@@ -373,8 +374,8 @@ Found balanced(const AssignmentProblem& problem, Evaluations& evaluate, const Ca
   return found;
 }
 
-// As climb(), judging arrangements after the sequences have moved. Only those whose greedy assignment is not
-// far off are worth the time, and once.
+// This climbs as climb() does, but judges arrangements after the sequences have moved. Only those whose
+// greedy assignment is not far off are worth the time, and once.
 void climb_balanced(const AssignmentProblem& problem, Evaluations& evaluate, double enough_s, Found& best) {
   constexpr double kFarOff = 1.1;
   std::set<Arrangement> tried;

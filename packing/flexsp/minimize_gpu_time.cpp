@@ -98,7 +98,7 @@ class Economy {
     part = std::move(rest);
   }
 
-  // As many groups of the degree below as the GPUs make, where that takes less GPU time.
+  // Splits a part into as many groups of the degree below as the GPUs make, if that takes less GPU time.
   std::optional<std::vector<Part>> split(const Part& part) {
     if (part.kind == 0) return std::nullopt;
     const auto n_parts = static_cast<std::size_t>(degree(part) / cluster_.kinds[part.kind - 1].gpus_per_pack);
@@ -139,18 +139,6 @@ class Economy {
 };
 
 }  // namespace
-
-double gpu_time_s(std::span<const std::int32_t> lengths_tokens, const Cluster& cluster,
-                  std::span<const PlacedGroup> groups) {
-  double total_s = 0;
-  for (const PlacedGroup& group : groups) {
-    const Cluster::Kind& kind = cluster.kinds[group.kind];
-    std::vector<std::int32_t> lengths;
-    for (const ItemIndex item : group.items) lengths.push_back(lengths_tokens[item]);
-    total_s += kind.gpus_per_pack * kind.cost.group_s(lengths);
-  }
-  return total_s;
-}
 
 void minimize_gpu_time(std::span<const std::int32_t> lengths_tokens, const Cluster& cluster,
                        std::vector<PlacedGroup>& groups) {

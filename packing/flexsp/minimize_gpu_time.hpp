@@ -21,9 +21,4 @@ namespace packsim::flexsp {
 void minimize_gpu_time(std::span<const std::int32_t> lengths_tokens, const Cluster& cluster,
                        std::vector<PlacedGroup>& groups);
 
-/// GPU-seconds of the groups: the sum of degree times seconds, without the time that they wait for the
-/// slowest.
-double gpu_time_s(std::span<const std::int32_t> lengths_tokens, const Cluster& cluster,
-                  std::span<const PlacedGroup> groups);
-
 }  // namespace packsim::flexsp

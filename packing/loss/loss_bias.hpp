@@ -22,14 +22,14 @@ struct LossBias {
   double most_sum = 1;
 };
 
-/// Of all iterations with loss tokens, [n_normalisers] for each normaliser: samples are looked up once for
-/// all of them. losses: [n_groups][n_packs], of count_losses().
+/// Returns the bias over all iterations with loss tokens, [n_normalisers]: samples are looked up once for all
+/// normalisers. losses: [n_groups][n_packs], of count_losses().
 std::vector<LossBias> loss_bias(const Packing& packing, const Schedule& schedule,
                                 const LossTokens& loss_tokens,
                                 std::span<const std::vector<LossCounts>> losses,
                                 std::span<const Normaliser> normalisers);
 
-/// Of one normaliser.
+/// Returns the bias of one normaliser.
 LossBias loss_bias(const Packing& packing, const Schedule& schedule, const LossTokens& loss_tokens,
                    std::span<const std::vector<LossCounts>> losses, const Normaliser& normaliser);
 

@@ -8,14 +8,14 @@
 
 namespace packsim {
 
-/// Where each pack of an iteration stands, for any number of normalisers. Keeps its memory from iteration to
+/// The place of each pack of an iteration, for any number of normalisers. Keeps its memory from iteration to
 /// iteration.
 class LossPlaces {
  public:
   /// All is kept by reference. losses: [n_groups][n_packs], of count_losses().
   LossPlaces(const Schedule& schedule, std::span<const std::vector<LossCounts>> losses);
 
-  /// [n packs of the iteration], of one without loss tokens without a gpu_share; good until the next call.
+  /// [n packs of the iteration]; a pack without loss tokens has no gpu_share. Valid until the next call.
   std::span<const LossPlace> of(const Iteration& iteration);
 
  private:

@@ -8,22 +8,22 @@
 namespace packsim {
 namespace {
 
-[[noreturn]] void refuse(const std::string& expected, std::int64_t got) {
+[[noreturn]] void refuse_spans(const std::string& expected, std::int64_t got) {
   throw std::invalid_argument(expected + ", got " + std::to_string(got));
 }
 
 void check_offsets(const LossSpans& spans, std::size_t n_samples) {
   if (spans.offsets.size() != n_samples + 1)
-    refuse("expected " + std::to_string(n_samples) + " samples",
+    refuse_spans("expected " + std::to_string(n_samples) + " samples",
            std::max<std::int64_t>(std::ssize(spans.offsets) - 1, 0));
   if (spans.begins.size() != spans.ends.size())
-    refuse("expected as many ends as begins, " + std::to_string(spans.begins.size()), std::ssize(spans.ends));
-  if (spans.offsets.front() != 0) refuse("expected the first offset to be 0", spans.offsets.front());
+    refuse_spans("expected as many ends as begins, " + std::to_string(spans.begins.size()), std::ssize(spans.ends));
+  if (spans.offsets.front() != 0) refuse_spans("expected the first offset to be 0", spans.offsets.front());
   const auto descent = std::ranges::adjacent_find(spans.offsets, std::ranges::greater());
   if (descent != spans.offsets.end())
-    refuse("expected offsets that do not fall, at least " + std::to_string(*descent), *(descent + 1));
+    refuse_spans("expected offsets that do not fall, at least " + std::to_string(*descent), *(descent + 1));
   if (spans.offsets.back() != std::ssize(spans.begins))
-    refuse("expected the last offset to be " + std::to_string(spans.begins.size()), spans.offsets.back());
+    refuse_spans("expected the last offset to be " + std::to_string(spans.begins.size()), spans.offsets.back());
 }
 
 void check_spans(const LossSpans& spans, std::span<const std::int32_t> lengths_tokens) {

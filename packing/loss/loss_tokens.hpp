@@ -8,8 +8,8 @@
 
 namespace packsim {
 
-/// How many tokens of an item carry loss. Where nobody says, all but the first, which nothing predicts: what
-/// comes before it in a pack is another sample.
+/// The number of tokens of an item that carry loss. Unless given, all do but the first, which nothing
+/// predicts: what comes before it in a pack is another sample.
 class LossTokens {
  public:
   explicit LossTokens(const Packing& packing) : lengths_tokens_(packing.lengths_tokens) {}

@@ -25,7 +25,7 @@ struct Normaliser {
   std::string_view source;
   /// True: the weight of a token is that of its pack divided by the loss tokens of its sample.
   bool per_sample = false;
-  /// Of a pack with loss tokens.
+  /// Returns the weight of a pack that has loss tokens.
   double (*pack_weight)(const LossPlace&) = nullptr;
 };
 

@@ -30,10 +30,10 @@ class Actor {
   std::vector<double> probabilities() const;
   const State& state() const { return state_; }
 
-  /// As coded in HBO: steps of Adam (0.9, 0.999, 1e-8) on -sum_k rewards[k] log p_k over all arms, after
-  /// which p is closer to rewards / sum(rewards). A logit moves by at most about n_steps x learning_rate.
-  /// Adam keeps its moments from call to call. With rewards 2, 1, 1, 1 and 200 steps of 1e-4, the first of
-  /// four equal arms has .2575 after one call, .287 after 5 and .352 after 15.
+  /// Learns as HBO's code does: steps of Adam (0.9, 0.999, 1e-8) on -sum_k rewards[k] log p_k over all arms,
+  /// after which p is closer to rewards / sum(rewards). A logit moves by at most about n_steps x
+  /// learning_rate. Adam keeps its moments from call to call. With rewards 2, 1, 1, 1 and 200 steps of 1e-4,
+  /// the first of four equal arms has .2575 after one call, .287 after 5 and .352 after 15.
   ///
   /// rewards: [n_arms], finite and at least 0. Throws std::invalid_argument otherwise.
   void learn_all_arms(std::span<const double> rewards, int n_steps, double learning_rate);

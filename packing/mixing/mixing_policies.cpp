@@ -49,7 +49,7 @@ std::vector<double> tempered(std::span<const double> weights, double temperature
     if (!(weight > 0) || !std::isfinite(weight))
       throw std::invalid_argument("weights: expected numbers above 0, got " + std::to_string(weight));
   }
-  // Over the largest: no power or sum leaves the range of double.
+  // Weights are divided by the largest one, so no power or sum leaves the range of double.
   const double largest = *std::ranges::max_element(weights);
   std::vector<double> p(weights.size());
   std::ranges::transform(weights, p.begin(),

@@ -10,7 +10,7 @@
 
 namespace packsim {
 
-/// With what probability a draw is from a subset, and from each of its groups once the subset is chosen.
+/// The probabilities that a draw is from a subset, and from each of its groups once the subset is chosen.
 struct MixtureProbabilities {
   std::vector<double> subsets;              ///< [n_subsets]; they add up to 1
   std::vector<std::vector<double>> groups;  ///< [n_subsets][n_groups]; those of a subset add up to 1

@@ -13,7 +13,11 @@ inline constexpr std::int64_t kMostSamples = 1'000'000'000;
 
 inline constexpr int kMostGpus = 1 << 20;
 
-/// Of all GPUs together. It leaves room for sums over a million iterations in 64 bits.
+/// The limit counts all GPUs together. It leaves room for sums over a million iterations in 64 bits.
 inline constexpr std::int64_t kMostTokensPerIteration = 1'000'000'000'000;
+
+/// The most micro-batches of a rank in an iteration. No trainer accumulates gradients over more, and with
+/// this limit counts of packs stay far below what their types can hold.
+inline constexpr int kMostMicroBatches = 65536;
 
 }  // namespace packsim

@@ -28,7 +28,7 @@ std::optional<OptionValue> typed_value(const Option& option, std::string_view te
               counts_tokens(option.name) ? token_count_of(text) : number_of<std::int64_t>(text))
         return OptionValue(*number);
       return std::nullopt;
-    case OptionType::seconds:
+    case OptionType::number:
       if (const auto number = number_of<double>(text)) return OptionValue(*number);
       return std::nullopt;
     case OptionType::word:
@@ -49,7 +49,7 @@ OptionValue default_value(const Option& option) {
       return option.default_boolean;
     case OptionType::integer:
       return option.default_integer;
-    case OptionType::seconds:
+    case OptionType::number:
       return static_cast<double>(option.default_integer);
     case OptionType::word:
       break;
@@ -63,7 +63,7 @@ std::string expected_of(const Option& option) {
       return "true or false";
     case OptionType::integer:
       return "integer in " + range_text(option);
-    case OptionType::seconds:
+    case OptionType::number:
       return "number in " + range_text(option);
     case OptionType::word:
       break;
@@ -88,7 +88,7 @@ bool accepts(const Option& option, const OptionValue& value) {
       return std::holds_alternative<bool>(value);
     case OptionType::integer:
       return integer != nullptr && *integer >= option.least && *integer <= option.most;
-    case OptionType::seconds: {
+    case OptionType::number: {
       const double* number = std::get_if<double>(&value);
       if (number == nullptr && integer == nullptr) return false;
       const double seconds = number != nullptr ? *number : static_cast<double>(*integer);

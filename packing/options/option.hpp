@@ -12,7 +12,7 @@ namespace packsim {
 /// The value of an option as files, command lines and other languages give it.
 using OptionValue = std::variant<bool, std::int64_t, double, std::string>;
 
-enum class OptionType { boolean, integer, seconds, word };
+enum class OptionType { boolean, integer, number, word };
 
 /// One option of a strategy: all that anybody needs to know to read, check, document and offer it. Strategies
 /// declare theirs as one of the typed options below.
@@ -24,7 +24,7 @@ struct Option {
   bool default_boolean = false;
   std::int64_t default_integer = 0;
   std::string_view default_word = {};
-  std::int64_t least = 0;  ///< of integers and seconds
+  std::int64_t least = 0;  ///< of integers and numbers
   std::int64_t most = 0;
   /// The least value of an integer stands for "not set", and 0 of seconds.
   bool is_optional = false;
@@ -73,11 +73,11 @@ constexpr OptionalIntegerOption optional_integer_option(std::string_view name, c
            .is_optional = true}};
 }
 
-/// Not set, which 0 stands for, unless it is given.
+/// An option in seconds that is not set unless it is given; 0 means not set.
 constexpr OptionalSecondsOption optional_seconds_option(std::string_view name, std::string_view text) {
   constexpr std::int64_t kMostSeconds = 1'000'000'000;
   return {
-      {.name = name, .text = text, .type = OptionType::seconds, .most = kMostSeconds, .is_optional = true}};
+      {.name = name, .text = text, .type = OptionType::number, .most = kMostSeconds, .is_optional = true}};
 }
 
 constexpr WordOption word_option(std::string_view name, std::string_view default_value,
@@ -94,7 +94,7 @@ std::string expected_of(const Option& option);
 /// The value as files write it; words are not quoted.
 std::string text_of(const OptionValue& value);
 
-/// True where the value has the option's type and range. Integers are seconds too.
+/// True where the value has the option's type and range. Integers are numbers too.
 bool accepts(const Option& option, const OptionValue& value);
 
 /// What a text, such as an argument of a command, says; nothing where the option does not accept it.

@@ -41,7 +41,7 @@ class BlockPacker {
 
   const DegreeCosts& costs_;
   ItemCosts& items_;
-  // Of the latest split(): the pack of each item, and what each pack holds.
+  // The latest split() left these: the pack of each item, and what each pack holds.
   std::vector<std::uint32_t> pack_of_;
   std::vector<std::int64_t> tokens_;
   std::vector<PackSum> sums_;

@@ -7,9 +7,9 @@
 #include <queue>
 #include <utility>
 
+#include "packing/algorithms/never.hpp"
 #include "packing/planner/block_packer.hpp"
 #include "packing/planner/item_costs.hpp"
-#include "packing/planner/never.hpp"
 
 namespace packsim {
 namespace {
@@ -86,7 +86,7 @@ class Composer {
     }
   }
 
-  // Without its packs.
+  // The iteration comes without its packs.
   ComposedIteration times() const {
     ComposedIteration iteration;
     std::vector<double> loads(static_cast<std::size_t>(n_gpus_));
@@ -303,7 +303,7 @@ class Composer {
     for (double& load : gpus_of(loads, from.degree, from.block)) load += own_s;
   }
 
-  // Of the blocks of a degree, with all that other degrees have on their busiest GPU.
+  // The loads of a degree's blocks include all that other degrees have on their busiest GPU.
   std::vector<double> block_loads(std::size_t degree) const {
     std::vector<double> loads;
     const int gpus = costs_.gpus_per_pack(degree);

@@ -6,7 +6,7 @@
 #include <queue>
 #include <tuple>
 
-#include "packing/planner/never.hpp"
+#include "packing/algorithms/never.hpp"
 
 namespace packsim {
 namespace {

@@ -134,7 +134,7 @@ class Cutter {
 
   // The longest time that a pack of the smallest degree may take in a round.
   double longest_pack_s(double iteration_s) const {
-    // Of the mean round; longer packs would keep the other GPUs waiting.
+    // The factor is a share of the mean round; longer packs would keep the other GPUs waiting.
     constexpr double kFactor = 0.8;
     return kFactor * iteration_s /
            best_rounds(costs_, {.tokens = cuts_.tokens_per_iteration}, cuts_.n_gpus, *cuts_.rounds);
@@ -156,7 +156,7 @@ class Cutter {
   }
 
   // The number of next long items to put in one iteration so that, once short items fill what they can, the
-  // smallest share of its time is idle. Among equals this is the largest number; a full iteration is
+  // smallest share of its time is idle. Of equally good numbers it is the largest; a full iteration is
   // preferred.
   std::size_t best_number(std::size_t first, double& best_time_s) {
     std::vector<double> loads(static_cast<std::size_t>(cuts_.n_gpus));

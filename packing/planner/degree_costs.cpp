@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "packing/planner/never.hpp"
+#include "packing/algorithms/never.hpp"
 
 namespace packsim {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "packing/planner/never.hpp"
+#include "packing/algorithms/never.hpp"
 
 namespace packsim {
 namespace {

@@ -23,9 +23,8 @@ class ItemCosts {
   std::span<const ItemRank> order() const { return order_; }
   ItemIndex item(ItemRank rank) const { return items_[rank]; }
   std::int32_t length_tokens(ItemRank rank) const { return lengths_[rank]; }
-  /// As in DegreeCosts.
+  /// share_s() and document_s() are those of DegreeCosts.
   double share_s(std::size_t degree, ItemRank rank) const { return share_s_[degree * n_items() + rank]; }
-  /// As in DegreeCosts.
   double document_s(std::size_t group, ItemRank rank) {
     std::vector<double>& of_group = document_s_[group];
     if (of_group.empty()) of_group.resize(n_items(), -1);

@@ -7,9 +7,9 @@
 #include <stdexcept>
 #include <string>
 
+#include "packing/algorithms/never.hpp"
 #include "packing/planner/compose_rounds.hpp"
 #include "packing/planner/cut_iterations.hpp"
-#include "packing/planner/never.hpp"
 #include "packing/planner/options.hpp"
 
 namespace packsim {
@@ -150,7 +150,7 @@ class Sorter {
     return tokens;
   }
 
-  // Of the few that promise most, the one that takes least on some iterations.
+  // Tries the few that promise most on some iterations, and takes the one that takes least time.
   Homes best_homes(std::span<const ItemIndex> order) const {
     constexpr std::size_t kTried = 4;
     constexpr std::int64_t kIterations = 32;
@@ -171,7 +171,7 @@ class Sorter {
     return std::move(*best);
   }
 
-  // Of all samples, if those of each degree take as long as in its iterations that are full.
+  // Returns the time of all samples, if those of each degree take as long as in its full iterations.
   double expected_s(const Attempt& attempt, std::span<const ItemIndex> order, const Homes& home_of) const {
     if (!attempt.mistake.empty()) return kNever;
     constexpr double kFull = 0.9;
@@ -195,7 +195,7 @@ class Sorter {
     double sum_s = 0;
     for (std::size_t d = 0; d < degrees_.size(); ++d) {
       const Sums& rate = full[d].tokens > 0 ? full[d] : all[d];
-      // None of those that were tried: too rare to count.
+      // A degree with none of the tried items is too rare to count.
       if (rate.tokens > 0) sum_s += tokens_of_degree[d] * rate.time_s / rate.tokens;
     }
     return sum_s;

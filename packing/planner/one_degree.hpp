@@ -11,10 +11,10 @@ namespace packsim {
 /// Iterations for jobs whose ranks are tied together by pipelines or experts, so that all packs of an
 /// iteration have the same SP degree (BatchSetting::one_degree).
 ///
-/// Of a set of degrees, each sample gets the one at which it costs least, and the iterations of every degree
-/// are cut and composed separately. The set is chosen by trying the most promising ones on some iterations.
-/// With window_iterations, samples cannot be moved to iterations of their degree. Then each iteration gets
-/// the degree at which it takes the least time.
+/// Each sample gets the degree of a set at which it costs least, and the iterations of every degree are cut
+/// and composed separately. The set is chosen by trying the most promising ones on some iterations. With
+/// window_iterations, samples cannot be moved to iterations of their degree. Then each iteration gets the
+/// degree at which it takes the least time.
 ///
 /// costs: of the problem's groups. order: the items to be trained, shuffled. Throws std::invalid_argument if
 /// RoundShape::multiple requires packs on all GPUs in every round and there are too few samples for that.

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "packing/planner/never.hpp"
+#include "packing/algorithms/never.hpp"
 
 namespace packsim {
 namespace {
@@ -45,7 +45,7 @@ class FormFloor {
   }
 
  private:
-  // On a straight line, the time per token is least at one of the ends.
+  // The time per token on a straight line is least at one of its ends.
   static double least_s_per_token(const CostCurve& curve, std::int64_t fewest_tokens,
                                   std::int64_t most_tokens) {
     double least = kNever;
@@ -127,7 +127,7 @@ class Former {
            setting_.step_s * tokens / static_cast<double>(setting_.tokens_per_iteration);
   }
 
-  // Where a pipeline has to be filled, more and smaller packs.
+  // The forms of packs of a degree: more and smaller ones if a pipeline has to be filled.
   std::vector<Form> forms_of(std::size_t degree) const {
     std::vector<Form> forms;
     const int most = setting_.rounds.fill_rounds > 0 ? 64 : 1;
@@ -159,7 +159,7 @@ class Former {
     return choices;
   }
 
-  // None where a whole round of packs is missing that the setting wants.
+  // The iterations of these packs; empty if the setting wants whole rounds and one lacks packs.
   std::vector<ComposedIteration> form(const std::vector<Form>& forms, std::string_view packer) const {
     std::vector<std::int64_t> capacities;
     for (const Form& form : forms) capacities.push_back(form.capacity_tokens);

@@ -16,7 +16,7 @@
 namespace packsim {
 namespace {
 
-// Above the larger of the mean and the costliest sample, which no division can be below.
+// Factor on the larger of the mean and the costliest sample, which no division can be below.
 constexpr double kGoodEnough = 1.01;
 constexpr double kSwapsStopAt = 1.0005;
 constexpr std::int64_t kMoreMicroBatchesTried = 2;

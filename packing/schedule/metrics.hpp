@@ -40,8 +40,8 @@ struct ScheduleMetrics {
 ScheduleMetrics measure(const Schedule& schedule, std::span<const std::vector<MicroBatch>> batches,
                         std::vector<double>* abr_of_iterations = nullptr);
 
-/// By how many tokens the longest samples of all iterations together are longer than an iteration is to be:
-/// as much larger these iterations have to be. batches: [n_groups][n_packs].
+/// Counts the tokens by which the longest samples of all iterations exceed the tokens that an iteration
+/// should have: those iterations have to be larger by as many. batches: [n_groups][n_packs].
 std::int64_t excess_tokens(const Schedule& schedule, std::span<const std::vector<MicroBatch>> batches,
                            std::int64_t tokens_per_iteration);
 
@@ -62,7 +62,7 @@ struct PackStatistics {
   double squared_length_per_pack = 0;    ///< mean of the sum of squared lengths
 };
 
-/// Over all groups of a packing.
+/// Statistics cover all groups of a packing.
 PackStatistics pack_statistics(const Packing& packing);
 
 }  // namespace packsim

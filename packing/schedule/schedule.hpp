@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "packing/options/limits.hpp"
 #include "packing/pack.hpp"
 #include "packing/placed_pack.hpp"
 
@@ -44,10 +45,6 @@ struct GroupPlan {
 /// Micro-batches of one rank in an iteration of `tokens_per_iteration` tokens over `n_dp_ranks` ranks: as
 /// many full packs as fit, at least one. Throws std::invalid_argument if that is more than kMostMicroBatches.
 int micro_batches_that_fit(std::int64_t tokens_per_iteration, int n_dp_ranks, std::int64_t capacity_tokens);
-
-/// The most micro-batches of a rank in an iteration. No trainer accumulates gradients over more, and with
-/// this limit counts of packs stay far below what their types can hold.
-inline constexpr int kMostMicroBatches = 65536;
 
 struct ScheduleOptions {
   int n_gpus = 1;
@@ -118,7 +115,7 @@ Schedule make_schedule(std::span<const std::vector<MicroBatch>> batches,
                        std::span<const std::int64_t> capacities_tokens,
                        std::span<const GroupParallelism> parallelism, const ScheduleOptions& options);
 
-/// In every epoch, repeats the iterations that a strategy has formed. They are shuffled unless the order is
+/// Repeats in every epoch the iterations that a strategy has formed. They are shuffled unless the order is
 /// as_packed. Of the other options, only n_gpus, epochs, seed and curriculum_iterations are used; the
 /// curriculum consists of the iterations with the least attention work. batches: [n_groups][n_packs] of that
 /// group; only a curriculum reads them. Throws std::invalid_argument as above.

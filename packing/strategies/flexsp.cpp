@@ -15,17 +15,17 @@ namespace {
 
 using flexsp::Cluster;
 
-[[noreturn]] void refuse(const std::string& what) {
+[[noreturn]] void refuse_flexsp(const std::string& what) {
   throw std::invalid_argument("flexsp: " + what);
 }
 
 flexsp::SequenceCost cost_of(const BatchGroup& group, std::string_view costs) {
   if (costs == flexsp::kProfileCosts) {
-    if (group.cost.tokens_s.tokens.empty()) refuse("costs \"profile\" need groups that are priced");
+    if (group.cost.tokens_s.tokens.empty()) refuse_flexsp("costs \"profile\" need groups that are priced");
     return flexsp::profile_cost(group.cost, group.capacity_tokens);
   }
   const auto model = std::ranges::find(flexsp::kPublishedModels, costs, &flexsp::PublishedModel::name);
-  if (model == flexsp::kPublishedModels.end()) refuse("unknown costs \"" + std::string(costs) + "\"");
+  if (model == flexsp::kPublishedModels.end()) refuse_flexsp("unknown costs \"" + std::string(costs) + "\"");
   return flexsp::published_cost(*model, group.gpus_per_pack);
 }
 
@@ -47,7 +47,7 @@ AllowedGroups allowed_groups(const BatchSetting& setting, const OptionValues& op
     allowed.group_of_kind.push_back(g);
   }
   if (allowed.cluster.kinds.empty()) {
-    refuse("no group has min_sp = " + std::to_string(min_sp) + " GPUs");
+    refuse_flexsp("no group has min_sp = " + std::to_string(min_sp) + " GPUs");
   }
   return allowed;
 }
@@ -74,7 +74,7 @@ void append(const flexsp::BatchSolution& batch, std::span<const std::size_t> gro
 BatchPlan plan_flexsp(const BatchProblem& problem) {
   using namespace packsim::flexsp;
   const OptionValues& options = problem.items.options;
-  if (problem.setting.solver == nullptr) refuse("the setting has no solver for its integer programs");
+  if (problem.setting.solver == nullptr) refuse_flexsp("the setting has no solver for its integer programs");
   const AllowedGroups allowed = allowed_groups(problem.setting, options);
   packsim::flexsp::BatchOptions batch_options{
       .n_buckets = static_cast<std::size_t>(options[kBuckets]),

@@ -82,7 +82,7 @@ class DynamicCpScheduler {
     return new_group < groups_.n_groups() ? open_block(new_group) : best;
   }
 
-  // Where blocks cannot grow to fill all GPUs: one pack that all of them share.
+  // If blocks cannot grow to fill all GPUs, all of them share one pack.
   std::vector<CpBlock> share_all_gpus() {
     CpBlock all{.group = groups_.n_groups() - 1};
     Items passed;

@@ -36,7 +36,7 @@ const Option* option_named(std::span<const Option* const> options, std::string_v
 
 }  // namespace
 
-// In the order in which lists show them.
+// Lists show strategies in this order.
 std::span<const Strategy> strategies() {
   namespace d = strategies_detail;
   static const std::array all = {d::none,

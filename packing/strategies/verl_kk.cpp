@@ -61,7 +61,7 @@ class Balancer {
   std::int64_t linear_weight_tokens_;
 };
 
-// As many micro-batches on every rank, the fewest that keep all of them within the limit of tokens.
+// Every rank gets equally many micro-batches, the fewest that keep all of them within the limit of tokens.
 std::vector<std::vector<Items>> micro_batches_of(const Balancer& balancer, const std::vector<Items>& ranks) {
   std::size_t n = 1;
   for (const Items& items : ranks) n = std::max(n, balancer.least_micro_batches(items));

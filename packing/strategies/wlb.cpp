@@ -167,7 +167,7 @@ class Wlb {
     plan_.end_iteration();
   }
 
-  // At the end of the data all that still waits is trained, in steps of the usual size.
+  // Trains what still waits at the end of the data, in steps of the usual size.
   void flush() {
     Items waiting = std::move(documents_);
     queues_.release_all(waiting);

@@ -67,7 +67,7 @@ void check_epochs(const PlanTables& tables, const Strategy& strategy, std::span<
                  std::to_string(facts.curriculum_iterations));
   }
   PackUses uses(packs);
-  const bool is_planned = strategy.plan_batches != nullptr;
+  const bool is_planned = strategy.forms_iterations();
   if (is_planned && tables.iterations.empty() && !packs.empty()) {
     return mistakes.add("placed", "every pack in an iteration", std::to_string(packs.size()) + " in none");
   }

@@ -69,7 +69,7 @@ void check_curriculum(const PlanTables& tables, const Strategy& strategy, const 
                       Mistakes& mistakes) {
   const auto wanted = static_cast<std::size_t>(tables.facts.curriculum_iterations);
   const auto epoch = tables.iterations.first(static_cast<std::size_t>(tables.iterations_per_epoch()));
-  const bool is_planned = strategy.plan_batches != nullptr;
+  const bool is_planned = strategy.forms_iterations();
   if (!is_planned && tables.groups.size() > 1) {
     for (std::size_t i = 0; i < wanted; ++i) {
       const std::uint16_t group = tables.packs(epoch[i]).front().group;
@@ -93,7 +93,7 @@ void check_curriculum(const PlanTables& tables, const Strategy& strategy, const 
 
 void check_order(const PlanTables& tables, const Strategy& strategy, Mistakes& mistakes) {
   const PlanFacts& facts = tables.facts;
-  const bool is_balanced = facts.order == PackOrder::balanced && strategy.plan_batches == nullptr;
+  const bool is_balanced = facts.order == PackOrder::balanced && !strategy.forms_iterations();
   if (tables.iterations.empty() || (!is_balanced && facts.curriculum_iterations == 0)) return;
   const Packing packing = restore_packing(tables, strategy);
   Batches batches;

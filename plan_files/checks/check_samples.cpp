@@ -103,7 +103,7 @@ class PieceReader {
   bool has_hash() const {
     return tables_.facts.counts.dropped_samples == 0 && tables_.facts.counts.truncated_samples == 0;
   }
-  // Of the lengths of all samples.
+  // Hashes the lengths of all samples.
   std::string hash() {
     hash_empty(tables_.facts.counts.n_samples);
     flush();

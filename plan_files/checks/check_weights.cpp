@@ -45,8 +45,8 @@ class GpuShares {
     for (const PlanPlacedPack& placed : packs) n_packs_[placed.first_gpu] = 0;
   }
 
-  // Between two edges of packs, all GPUs have the same packs. sums_: up to each edge, over all GPUs, of one
-  // over the GPU's packs.
+  // All GPUs between two edges of packs have the same packs. sums_ has, up to each edge, the sum over all
+  // GPUs of one over the GPU's packs.
   void count_edges(std::span<const PlanPlacedPack> packs) {
     edges_.clear();
     for (const PlanPlacedPack& placed : packs) {

@@ -28,7 +28,7 @@ class DealtIterations {
     std::int64_t rest = 0;   // packs of the iteration that is shorter; 0: none is
     std::int64_t n_iterations = 0;
     std::uint32_t most_uses = 1;  // of a pack
-    // Of the epoch that is read.
+    // These count the epoch that is read.
     std::int64_t n_read = 0;
     std::int64_t n_read_packs = 0;
     bool has_short = false;

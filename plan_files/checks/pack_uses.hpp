@@ -45,7 +45,7 @@ class PackUses {
     return n_dropped;
   }
 
-  // Over all epochs that have ended.
+  // These count all epochs that have ended.
   std::int64_t dropped_packs = 0;
   std::int64_t dropped_tokens = 0;
   std::int64_t repeated_packs = 0;
@@ -57,7 +57,7 @@ class PackUses {
     std::uint32_t n_uses = 0;
   };
 
-  // At most the largest number.
+  // Sums do not exceed the largest number.
   static std::int64_t sum(std::int64_t a, std::int64_t b) {
     std::int64_t result = 0;
     return __builtin_add_overflow(a, b, &result) ? std::numeric_limits<std::int64_t>::max() : result;

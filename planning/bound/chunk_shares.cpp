@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "models/step/micro_batch_time.hpp"
+#include "models/step/pass/pass_time.hpp"
 #include "planning/bound/pipeline_chain.hpp"
 #include "planning/bound/rounding.hpp"
 
@@ -50,7 +50,7 @@ OfChunks time_pack(const MicroBatchPrice& price, const std::vector<ChunkShape>& 
   return times;
 }
 
-// What attention takes of each layer is the same in all chunks.
+// Attention takes the same time in every layer of all chunks.
 OfChunks time_attention(const std::vector<ChunkShape>& chunks) {
   OfChunks times;
   for (const ChunkShape& chunk : chunks) {
@@ -102,7 +102,7 @@ std::vector<double> chunk_shares(std::span<StepPricer* const> pricers,
       MicroBatchPrice price = pricer.micro_batch(tokens * pricer.plan().sequence_gpus(), {});
       price.overhead_ns = 0;
       price.attention_forward = price.attention_backward = {};
-      price.launch_wait = {};
+      price.added.clear();
       for (const std::vector<ChunkShape>& corner : corners) least.add(time_pack(price, corner));
     }
   }

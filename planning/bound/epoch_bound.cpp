@@ -19,12 +19,12 @@ class TokenLine {
  public:
   explicit TokenLine(std::span<const SampleFloor> samples) : samples_(samples) {}
 
-  // The samples in which the token lies that has so many before it, no fewer than at the last call.
+  // The samples in which the token at this position lies. Positions never decrease from call to call.
   const SampleFloor& at(std::int64_t tokens) {
     move_to(tokens);
     return samples_[next_];
   }
-  // GPU time of the first tokens; of a sample that is cut its part.
+  // GPU time of so many first tokens; a sample that is cut counts by its part.
   double gpu_s_up_to(std::int64_t tokens) {
     move_to(tokens);
     if (next_ == samples_.size()) return gpu_s_;

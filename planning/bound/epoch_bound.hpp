@@ -47,7 +47,7 @@ struct StepLine {
 EpochBound epoch_bound(std::span<const SampleFloor> samples, const EpochLimits& limits);
 
 /// The same where every step takes at least as long as the lowest of these lines, of which there is at least
-/// one. Samples that wait for each other are not counted.
+/// one. Time to wait for the longest samples is not counted.
 EpochBound epoch_bound(std::span<const SampleFloor> samples, const EpochLimits& limits,
                        std::span<const StepLine> lines);
 

@@ -17,7 +17,7 @@ double iteration_bound(std::span<const std::vector<SampleChoice>> choices, int n
   }
   std::ranges::sort(ways, {}, &Way::time_s);
 
-  // With more time there are more ways: the least GPU time falls as the time rises, until it is enough.
+  // More time allows more ways, so the least GPU time falls as the time rises, until the time is enough.
   constexpr double kNone = std::numeric_limits<double>::infinity();
   std::vector<double> least_gpu_s(choices.size(), kNone);
   std::size_t without_way = choices.size();

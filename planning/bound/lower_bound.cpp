@@ -4,18 +4,18 @@
 #include <limits>
 #include <utility>
 
-#include "models/step/micro_batch_time.hpp"
+#include "models/step/pass/pass_time.hpp"
 #include "planning/bound/pass_units.hpp"
 
 namespace packsim {
 namespace {
 
-// Of a rank in a step.
+// The fewest micro-batches that a rank may have in a step.
 int fewest_micro_batches(const ParallelPlan& plan) {
   return plan.schedule().needs_full_rounds ? plan.pp_degree : 1;
 }
 
-// Least time of a chunk to add up gradients.
+// The least time that a chunk takes to add up gradients.
 double least_sums_s(StepPricer& pricer) {
   std::int64_t least_ns = std::numeric_limits<std::int64_t>::max();
   for (int chunk = 0; chunk < pricer.plan().n_chunks(); ++chunk) {
@@ -56,7 +56,7 @@ ParallelPlan LowerBounds::plan_of(int zero_stage, const SequenceParallelism& seq
   return plan;
 }
 
-// The bound holds for each stage alone; this one's is the highest, or nearly.
+// The pipeline stage that computes longest. A bound of any stage is valid; this one's is about the highest.
 int LowerBounds::busiest_stage() {
   if (plan_.pp_degree == 1 || pricers_.empty()) return 0;
   constexpr std::int64_t kTokensPerGpu = 4096;
@@ -89,11 +89,11 @@ const LowerBounds::Stage& LowerBounds::stage(int zero_stage) {
   if (!is_new || pricers_.empty()) return stage;
   const ParallelPlan first = plan_of(zero_stage, space_.sequences.front());
   if (!plan_mistakes(job_.model, job_.cluster, first).empty()) return stage;
-  // GPUs share states alike at all degrees.
+  // Weights, gradients and optimizer states are shared alike at all degrees.
   StepPricer states(job_.model, job_.cluster, first, job_.hardware, job_.factors, kernels_);
   const StepFloor step = step_floor(states, pipeline_stage_);
-  // Of a step's packs the first on each GPU adds up nothing. Where even that is more than the rest of the
-  // step, none counts.
+  // The first of a step's packs on each GPU adds up nothing, which is taken off the step. If it is more than
+  // the rest of the step, no sums count.
   const double sums_s = step.step_s >= step.sums_s ? step.sums_s : 0;
   stage.step_s = step.step_s - sums_s;
   stage.floors = floors(zero_stage, {.plan = plan_,
@@ -105,7 +105,7 @@ const LowerBounds::Stage& LowerBounds::stage(int zero_stage) {
 }
 
 LowerBounds::Filling LowerBounds::filling(int zero_stage, StepPricer& states) {
-  // With all layers checkpointed.
+  // All layers are checkpointed here.
   std::vector<StepPricer*> pricers;
   std::vector<std::int64_t> most_tokens;
   for (std::size_t i = 0; i < pricers_.size(); ++i) {
@@ -157,7 +157,7 @@ std::optional<LowerBounds::Samples> LowerBounds::cheapest(std::span<const Length
   return samples;
 }
 
-// All stages of a pipeline are there as long as the one that is looked at.
+// All stages of a pipeline take as long as the one that is bounded.
 LowerBound LowerBounds::bound_of(const EpochBound& epoch, const SecondsByCause& packs_s) const {
   const double gpus = plan_.n_gpus * static_cast<double>(space_.epochs);
   LowerBound bound{.gpu_s = gpus * epoch.time_s,

@@ -38,7 +38,7 @@ struct LengthCount {
   bool operator==(const LengthCount&) const = default;
 };
 
-/// GPU time that every schedule of the space takes at least, and its parts.
+/// The least GPU time of any schedule of the space, and its parts.
 struct LowerBound {
   int zero_stage = 1;
   double gpu_s = 0;  ///< sum of the three parts below
@@ -64,11 +64,11 @@ class LowerBounds {
   std::optional<LowerBound> at(int zero_stage, std::span<const LengthCount> lengths);
 
  private:
-  using Floors = std::vector<PackFloor>;  // of each degree
-  // What a pipeline's steps are bounded by.
+  using Floors = std::vector<PackFloor>;  // [n_degrees]
+  // What bounds the steps of a pipeline.
   struct Filling {
-    Floors full;      // of ranks with as many micro-batches as there are stages
-    Floors one_only;  // of ranks with one; empty if the schedule does not allow that
+    Floors full;      // for ranks with as many micro-batches as there are stages
+    Floors one_only;  // for ranks with one; empty if the schedule does not allow that
     PassCosts costs;
     std::vector<double> chunk_shares;
     double step_s = 0;
@@ -78,7 +78,7 @@ class LowerBounds {
     double step_s = 0;
     std::optional<Filling> filling;
   };
-  // Samples in packs of some floors, whose times count `factor` times.
+  // Packs of some floors, whose times count `factor` times.
   struct Ways {
     const Floors& floors;
     double factor = 1;
@@ -103,7 +103,7 @@ class LowerBounds {
   ParallelPlan plan_;
   BoundSpace space_;
   std::shared_ptr<KernelPricer> kernels_;
-  std::vector<std::unique_ptr<StepPricer>> pricers_;  // of each degree
+  std::vector<std::unique_ptr<StepPricer>> pricers_;  // [n_degrees]
   int pipeline_stage_ = 0;
   std::map<int, Stage> stages_;  // by ZeRO stage
 };

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "models/step/micro_batch_time.hpp"
+#include "models/step/pass/pass_time.hpp"
 #include "planning/bound/pass_units.hpp"
 #include "planning/bound/rounding.hpp"
 
@@ -15,7 +15,7 @@ double& of(SecondsByCause& by_cause_s, Cause cause) {
   return by_cause_s[static_cast<std::size_t>(cause)];
 }
 
-// As documents side by side take (AttentionPricer::parts).
+// Two documents side by side take as long as this (AttentionPricer::parts).
 double fourth_power_sum(double a_s, double b_s) {
   const double a = a_s * a_s;
   const double b = b_s * b_s;
@@ -61,9 +61,9 @@ PackFloor::Point PackFloor::price(std::int64_t tokens, std::size_t interval) con
   MicroBatchPrice price = pricer_.micro_batch(tokens * gpus_, {});
   if (!setting_.counts_overhead) price.overhead_ns = 0;
   const double lost_s = setting_.plan.pp_degree * rounding_s(price, of_tokens.chunks);
-  // A ring's transfers and the launches of kernels may hide behind attention, of which there is none here.
+  // What is added to a pass may hide behind attention, as a ring's transfers do. There is none here.
   price.attention_forward = price.attention_backward = {};
-  price.launch_wait = {};
+  price.added.clear();
   WorkTime forward;
   WorkTime backward;
   for (const ChunkShape& chunk : of_tokens.chunks) {

@@ -1,22 +1,12 @@
 #include "planning/bound/pipeline_chain.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
-#include <stdexcept>
+
+#include "models/pipeline/passes_in_order.hpp"
 
 namespace packsim {
 namespace {
-
-constexpr std::size_t kNoPass = static_cast<std::size_t>(-1);
-
-// Passes in an order in which each comes after those it waits for.
-struct ChainPass {
-  std::size_t micro_batch = 0;
-  std::size_t chunk = 0;
-  bool is_forward = true;
-  std::array<std::size_t, 2> waits_for = {kNoPass, kNoPass};
-};
 
 // How often paths pass through the micro-batches. Passes through a chunk count by its share.
 struct PathCounts {
@@ -44,16 +34,14 @@ struct PathCounts {
 class PipelineGame {
  public:
   PipelineGame(const PipelineSchedule& schedule, const PipelineShape& shape, const PassShares& shares)
-      : shape_(shape),
-        shares_(shares),
+      : shares_(shares),
         n_(static_cast<std::size_t>(shape.n_micro_batches)),
+        passes_(passes_in_order(schedule, shape)),
         regrets_(n_ * shares.units.size(), 1.0),
+        ends_(passes_.size()),
+        comes_from_(passes_.size()),
         path_(n_),
-        sum_(n_) {
-    set_passes(schedule);
-    ends_.resize(passes_.size());
-    comes_from_.resize(passes_.size());
-  }
+        sum_(n_) {}
 
   PipelineChain play() {
     constexpr int kRounds = 2000;
@@ -74,44 +62,6 @@ class PipelineGame {
   std::size_t micro_batch_of(std::size_t choice) const { return choice / shares_.units.size(); }
   const PassTimes& unit_of(std::size_t choice) const { return shares_.units[choice % shares_.units.size()]; }
 
-  std::size_t index(std::size_t chunk, std::size_t micro_batch, bool is_forward) const {
-    return 2 * (chunk * n_ + micro_batch) + (is_forward ? 0 : 1);
-  }
-
-  void set_passes(const PipelineSchedule& schedule) {
-    const auto n_stages = static_cast<std::size_t>(shape_.n_stages);
-    const std::size_t n_chunks = shares_.chunks.size();
-    std::vector<std::vector<PipelinePass>> orders;
-    for (int stage = 0; stage < shape_.n_stages; ++stage)
-      orders.push_back(pipeline_order(schedule, shape_, stage));
-    std::vector<std::size_t> next(n_stages);
-    std::vector<std::size_t> latest(n_stages, kNoPass);
-    std::vector<std::size_t> places(2 * n_chunks * n_, kNoPass);
-    while (passes_.size() < places.size()) {
-      const std::size_t before = passes_.size();
-      for (std::size_t stage = 0; stage < n_stages; ++stage) {
-        if (next[stage] == orders[stage].size()) continue;
-        const PipelinePass& pass = orders[stage][next[stage]];
-        const std::size_t chunk = static_cast<std::size_t>(pass.chunk) * n_stages + stage;
-        const auto micro_batch = static_cast<std::size_t>(pass.micro_batch);
-        const bool is_first = pass.is_forward && chunk == 0;
-        std::size_t input = kNoPass;
-        if (!is_first) {
-          const bool is_turn = !pass.is_forward && chunk + 1 == n_chunks;
-          const std::size_t neighbour = is_turn ? chunk : pass.is_forward ? chunk - 1 : chunk + 1;
-          input = places[index(neighbour, micro_batch, pass.is_forward || is_turn)];
-          if (input == kNoPass) continue;
-        }
-        places[index(chunk, micro_batch, pass.is_forward)] = passes_.size();
-        passes_.push_back({micro_batch, chunk, pass.is_forward, {latest[stage], input}});
-        latest[stage] = passes_.size() - 1;
-        ++next[stage];
-      }
-      if (passes_.size() == before) throw std::logic_error("a pipeline's stages wait for each other");
-    }
-    last_ = latest.front();
-  }
-
   // Micro-batches have the more work, the less time they took on earlier paths.
   void choose_sizes() {
     double sum = 0;
@@ -127,11 +77,11 @@ class PipelineGame {
 
   void find_longest_path() {
     for (std::size_t i = 0; i < passes_.size(); ++i) {
-      const ChainPass& pass = passes_[i];
+      const OrderedPass& pass = passes_[i];
       double start = 0;
-      comes_from_[i] = kNoPass;
-      for (const std::size_t before : pass.waits_for) {
-        if (before == kNoPass || ends_[before] < start) continue;
+      comes_from_[i] = OrderedPass::kNone;
+      for (const std::size_t before : {pass.before, pass.input}) {
+        if (before == OrderedPass::kNone || ends_[before] < start) continue;
         start = ends_[before];
         comes_from_[i] = before;
       }
@@ -139,9 +89,8 @@ class PipelineGame {
       ends_[i] = start + shares_.chunks[pass.chunk] * time;
     }
     path_ = PathCounts(n_);
-    // The first stage's last pass ends last.
-    for (std::size_t i = last_; i != kNoPass; i = comes_from_[i]) {
-      const ChainPass& pass = passes_[i];
+    for (std::size_t i = passes_.size() - 1; i != OrderedPass::kNone; i = comes_from_[i]) {
+      const OrderedPass& pass = passes_[i];
       (pass.is_forward ? path_.forward : path_.backward)[pass.micro_batch] += shares_.chunks[pass.chunk];
       if (pass.is_forward) path_.n_forwards += 1;
       if (!pass.is_forward && pass.micro_batch > 0) path_.n_later_backwards += 1;
@@ -166,11 +115,9 @@ class PipelineGame {
             .n_later_backwards = sum_.n_later_backwards / weights};
   }
 
-  PipelineShape shape_;
   const PassShares& shares_;
   std::size_t n_;
-  std::vector<ChainPass> passes_;
-  std::size_t last_ = 0;
+  std::vector<OrderedPass> passes_;
   std::vector<double> regrets_;  // [n_micro_batches x n_units]
   std::vector<double> forward_;  // [n_micro_batches] time through the reference
   std::vector<double> backward_;

@@ -6,9 +6,9 @@
 namespace packsim {
 namespace {
 
-// With more micro-batches than this, or where filling takes less than this part of the work, only the
-// reference stage is looked at.
-constexpr int kMostMicroBatches = 128;
+// Only the reference stage is looked at with more micro-batches than this, or if filling takes less than this
+// part of the work.
+constexpr int kMostStepMicroBatches = 128;
 constexpr double kLeastFilling = 0.002;
 
 class StepLines {
@@ -27,7 +27,7 @@ class StepLines {
         .fixed_s = chain.n_forwards * costs_.forward_s + chain.n_later_backwards * costs_.later_backward_s};
   }
 
-  // Of the reference stage alone.
+  // The line of the reference stage alone.
   StepLine reference(int n_micro_batches) const {
     const double n_passes = n_micro_batches * plan_.virtual_stages;
     return {
@@ -52,7 +52,7 @@ PipelineSteps pipeline_steps(const ParallelPlan& plan, const PipelineWork& work,
   do {
     steps.lines.push_back(lines.with(n));
     n += fills_rounds ? p : 1;
-  } while (n <= kMostMicroBatches && steps.lines.back().work > 1 + kLeastFilling);
+  } while (n <= kMostStepMicroBatches && steps.lines.back().work > 1 + kLeastFilling);
   steps.lines.push_back(lines.reference(n));
   if (fills_rounds) return steps;
   StepLine least = lines.with(1);

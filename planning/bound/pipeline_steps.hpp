@@ -11,7 +11,7 @@ namespace packsim {
 /// What a pass through a chunk takes in addition to the work of its micro-batch.
 struct PassCosts {
   double forward_s = 0;
-  double later_backward_s = 0;  ///< but for the first micro-batch of a step
+  double later_backward_s = 0;  ///< except in the first micro-batch of a step
 };
 
 /// The passes of ranks, see PassShares.
@@ -21,9 +21,9 @@ struct PipelineWork {
   std::vector<PassTimes> short_units;  ///< if there are fewer
 };
 
-/// Lower bounds on the steps of a pipeline, without what PassCosts has.
+/// Lower bounds on the steps of a pipeline.
 struct PipelineSteps {
-  /// A sample's work in a step of fewer micro-batches than stages, times this, counts as its work in others.
+  /// Factor on a sample's work in steps of fewer micro-batches than stages, to compare it with others.
   double short_factor = 1;
   /// A sample alone takes this many times as long as on the reference stage.
   double alone_factor = 1;

@@ -1,27 +1,29 @@
 #include "planning/bound/rounding.hpp"
 
-#include <cstddef>
+#include "models/step/pass/pass_list.hpp"
 
 namespace packsim {
 
 double rounding_s(const MicroBatchPrice& price, const std::vector<ChunkShape>& chunks) {
-  // Of each stage of a phase.
+  // The most that a segment loses.
   constexpr double kRoundingS = 1e-9;
-  std::size_t n = 0;
-  for (const ChunkShape& chunk : chunks) {
-    const TokenPrices& tokens = *price.tokens;
-    for (const PricedPhase* edge :
-         {&tokens.embedding_forward, &tokens.embedding_backward, &tokens.head_forward, &tokens.head_backward})
-      n += edge->stages.size();
-    for (const LayerKind kind : {LayerKind::dense, LayerKind::expert}) {
-      const LayerPrices& layer = tokens.layers[static_cast<std::size_t>(kind)];
-      const std::size_t of_layer =
-          layer.forward.stages.size() + layer.recompute.stages.size() + layer.backward.stages.size();
-      n += static_cast<std::size_t>(chunk.n_layers_of(kind)) * of_layer;
+  const int steps = price.attention_forward.steps;
+  // Attention of a layer is rounded in each step of a ring, and for layers with a window.
+  const int n_attention = steps > 1 ? steps + 1 : 1;
+  std::int64_t n = 0;
+  for (ChunkShape chunk : chunks) {
+    n += 3 * chunk.n_layers() * n_attention;
+    // All layers count as checkpointed, and the chunk as having all parts, which is the most.
+    chunk.n_checkpointed = chunk.n_layers();
+    chunk.has_embedding = chunk.has_head = true;
+    for (const bool is_forward : {true, false}) {
+      const PassList pass(price, chunk, is_forward);
+      pass.for_each_part([&](const PassPart& part) {
+        pass.for_each_phase(part, [&](const PricedPhase& phase, const SegmentPlace&) {
+          n += part.times * std::ssize(phase.segments);
+        });
+      });
     }
-    // Attention, a step of a ring each, and layers with a window.
-    const int steps = price.attention_forward.steps;
-    n += static_cast<std::size_t>(3 * chunk.n_layers() * (steps > 1 ? steps + 1 : 1));
   }
   return kRoundingS * static_cast<double>(n);
 }

@@ -6,8 +6,8 @@
 
 namespace packsim {
 
-/// Prices are whole nanoseconds. The most that rounding may take from a micro-batch's passes through these
-/// chunks, or from the prices that its own lie between.
+/// The most that rounding to whole nanoseconds may take from a micro-batch's passes through these chunks, or
+/// from the prices between which its own were interpolated.
 double rounding_s(const MicroBatchPrice& price, const std::vector<ChunkShape>& chunks);
 
 }  // namespace packsim

@@ -5,7 +5,7 @@
 namespace packsim {
 namespace {
 
-// Of one chunk of the stage's, whole nanoseconds.
+// These are sums over one chunk of the stage, in whole nanoseconds.
 struct UnitSums {
   std::int64_t gather_ns = 0;
   std::int64_t reduce_ns = 0;

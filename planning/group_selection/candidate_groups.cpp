@@ -17,9 +17,9 @@ std::int64_t most_tokens_that_fit(const Job& job, const ParallelPlan& plan, std:
       .logits_bytes_per_vocab_entry = job.factors.logits_bytes_per_vocab_entry};
   const PlanMemory memory(job.model, job.cluster, plan, assumptions);
   const auto is_there_room = [&](std::int64_t tokens_per_gpu) {
-    // As many micro-batches as stages, and twice as many where a pipeline then holds more. Only one that
-    // holds all of a step would hold more still, and how many these are is not known yet: the plan is checked
-    // again once it is.
+    // This tries as many micro-batches as stages, and twice as many where a pipeline then holds more. Only a
+    // pipeline that holds all micro-batches of a step would hold more still. Their number is not known yet,
+    // so the plan is checked again once it is.
     const auto in_flight = [&](int rounds) {
       return plan.schedule().chunks_in_flight(plan.pipeline_shape(rounds * plan.pp_degree), 0);
     };

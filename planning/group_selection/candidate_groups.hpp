@@ -29,7 +29,8 @@ struct CandidateGroup {
   ParallelPlan plan;
   BatchGroup group;   ///< priced
   double step_s = 0;  ///< what a step takes in addition to its packs (PlanCost)
-  /// Of packs too short to hide what is sent beside them: the time of one, and what a step takes in addition.
+  /// The same for packs that are too short to hide what is sent beside them: the time of one, and what a step
+  /// takes in addition.
   double short_pack_s = 0;
   double short_step_s = 0;
 };

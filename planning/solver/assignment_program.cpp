@@ -66,7 +66,7 @@ AssignmentProgram::AssignmentProgram(const AssignmentProblem& problem, const std
 
 void AssignmentProgram::add_groups(const std::optional<Assignment>& start, bool published) {
   std::vector<int> n_groups = virtual_groups(problem_, published);
-  if (start) {  // which may have more of a degree than are left after pruning
+  if (start) {  // it may have more groups of a degree than pruning leaves
     std::vector<int> of_start(n_groups.size(), 0);
     for (const Assignment::Group& group : start->groups) ++of_start[group.degree];
     for (std::size_t d = 0; d < n_groups.size(); ++d) n_groups[d] = std::max(n_groups[d], of_start[d]);
@@ -83,7 +83,8 @@ void AssignmentProgram::add_columns(double most_s, bool published) {
   for (std::size_t p = 0; p < degree_.size(); ++p) {
     const AssignmentProblem::Degree& degree = problem_.degrees[degree_[p]];
     for (std::size_t q = 0; q < problem_.buckets.size(); ++q) {
-      // The paper's A_qp = 0 is no column here; nor is, in ours, what would take too long alone.
+      // What the paper fixes at A_qp = 0 has no column; in our program, nor has what would take too long
+      // alone.
       if (!problem_.fits(q, degree_[p])) continue;
       if (degree.fixed_s + degree.sequence_s[q] > most_s) continue;
       sequences_[p * problem_.buckets.size() + q] = static_cast<int>(program_.upper.size());
@@ -140,9 +141,9 @@ void AssignmentProgram::add_published_rows() {
   }
 }
 
-// Ours. Unused groups have no capacity and, where a start says what is worth having, no time; copies of a
-// group are used in order; and the GPU-seconds of all groups are at most those of the makespan, which is what
-// makes the relaxation tight: without it fractions of all virtual groups work at once.
+// The rows of our program. Unused groups have no capacity and, if a start bounds the makespan, no time;
+// copies of a group are used in order; and all groups take no more GPU-seconds than the makespan has. The
+// last makes the relaxation tight: without it, fractions of all virtual groups work at once.
 void AssignmentProgram::add_tight_rows(double most_s) {
   IntegerProgram::Row gpu_seconds{-kInfinity, 0, {}, {}};
   add(gpu_seconds, 0, -problem_.n_gpus);

@@ -53,9 +53,9 @@ class AssignmentProgram {
   IntegerProgram program_;
 };
 
-/// How many virtual groups of each degree there are. Published: as many as there are GPUs for, where those of
-/// smaller degree than the longest sequence needs leave every sequence that needs as much a group of its own.
-/// That forbids two of them in one group; ours (not `published`) leaves the GPUs that their tokens need.
+/// Number of virtual groups of each degree: as many as there are GPUs for. Groups of smaller degree than the
+/// longest sequences need leave GPUs for these. Published: a group for each, which forbids two of them in one
+/// group. Ours (not `published`): as many groups as their tokens need.
 std::vector<int> virtual_groups(const AssignmentProblem& problem, bool published);
 
 }  // namespace packsim

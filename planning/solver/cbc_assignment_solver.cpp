@@ -115,7 +115,7 @@ void CbcAssignmentSolver::branch_and_bound(const AssignmentProblem& problem, con
   record.status = status_of(model);
   record.n_nodes = model.getNodeCount();
   if (model.bestSolution() != nullptr) improve(best, program.assignment(model.bestSolution()));
-  // Where it is done, CBC's bound is that of nodes that it has cut off as no better than the best.
+  // Once CBC is done, its bound is that of the nodes that it cut off as no better than the best.
   const double bound_s = record.status == SolveStatus::infeasible ? 0 : model.getBestPossibleObjValue();
   if (best) record.bound_s = std::max(record.bound_s, std::min(bound_s, best->makespan_s));
 }

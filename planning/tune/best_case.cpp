@@ -9,8 +9,8 @@ namespace packsim {
 namespace {
 
 bool is_better(const ProfiledCase& one, const ProfiledCase& other) {
-  const auto rank = [](const ProfiledCase& of) {
-    return std::tuple(*of.step_s, of.sequence.ulysses, of.gc_layers, of.pack_tokens);
+  const auto rank = [](const ProfiledCase& profiled) {
+    return std::tuple(*profiled.step_s, profiled.sequence.ulysses, profiled.gc_layers, profiled.pack_tokens);
   };
   return rank(one) < rank(other);
 }

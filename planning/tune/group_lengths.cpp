@@ -5,8 +5,8 @@
 namespace packsim {
 
 std::vector<ListedLength> listed_lengths(const LengthAndDegree& fastest, const LengthAndDegree& longest) {
-  for (const LengthAndDegree& of : {fastest, longest}) {
-    if (of.sequence.ulysses < 1 || of.sequence.ulysses > of.pack_tokens)
+  for (const LengthAndDegree& given : {fastest, longest}) {
+    if (given.sequence.ulysses < 1 || given.sequence.ulysses > given.pack_tokens)
       throw std::invalid_argument("sp_degree: expected 1 to the pack length");
   }
   if (fastest.pack_tokens > longest.pack_tokens)

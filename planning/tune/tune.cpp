@@ -18,8 +18,8 @@ void check_ascending(const std::vector<T>& values, const std::string& name) {
     throw std::invalid_argument(name + ": expected at least one number, all over 0, ascending");
 }
 
-LengthAndDegree length_and_degree(const ProfiledCase& of) {
-  return {.pack_tokens = of.pack_tokens, .sequence = of.sequence};
+LengthAndDegree length_and_degree(const ProfiledCase& profiled) {
+  return {.pack_tokens = profiled.pack_tokens, .sequence = profiled.sequence};
 }
 
 const ProfiledCase* best_of_length(const Tuning& tuning, std::int64_t pack_tokens) {
@@ -92,6 +92,12 @@ void find_tied_lengths(const ProfiledCase& longest, const TuneRequest& request, 
 }
 
 }  // namespace
+
+std::vector<std::int64_t> candidate_lengths(std::int64_t needed_tokens) {
+  std::vector<std::int64_t> lengths = {8192};
+  while (lengths.back() < needed_tokens) lengths.push_back(2 * lengths.back());
+  return lengths;
+}
 
 Tuning tune(const TuneRequest& request, const Profiler& profiler) {
   check_ascending(request.lengths_tokens, "lengths_tokens");

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -9,6 +10,12 @@
 #include "planning/tune/profiled_case.hpp"
 
 namespace packsim {
+
+/// The SP degrees that HBP tries.
+inline constexpr std::array<int, 5> kCandidateDegrees = {1, 2, 4, 8, 16};
+
+/// The pack lengths that HBP tries: 8K, 16K and so on, up to the first of at least needed_tokens.
+std::vector<std::int64_t> candidate_lengths(std::int64_t needed_tokens);
 
 struct TuneRequest {
   /// Candidate pack lengths, ascending; every sample fits in the last.

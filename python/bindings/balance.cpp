@@ -8,16 +8,14 @@
 namespace packsim::python {
 namespace {
 
-RankBalance balance_arrays(const py::array_t<std::int32_t, py::array::c_style>& lengths_tokens,
-                           std::int64_t n_ranks, std::int64_t token_budget,
-                           const py::array_t<double, py::array::c_style>& costs,
+RankBalance balance_arrays(const Array<std::int32_t>& lengths_tokens, std::int64_t n_ranks,
+                           std::int64_t token_budget, const Array<double>& costs,
                            std::int64_t linear_weight_tokens) {
-  const BalanceRequest request{
-      .lengths_tokens = {lengths_tokens.data(), static_cast<std::size_t>(lengths_tokens.size())},
-      .n_ranks = n_ranks,
-      .token_budget = token_budget,
-      .costs = {costs.data(), static_cast<std::size_t>(costs.size())},
-      .linear_weight_tokens = linear_weight_tokens};
+  const BalanceRequest request{.lengths_tokens = span_of(lengths_tokens),
+                               .n_ranks = n_ranks,
+                               .token_budget = token_budget,
+                               .costs = span_of(costs),
+                               .linear_weight_tokens = linear_weight_tokens};
   const py::gil_scoped_release others_may_run;
   return balance_ranks(request);
 }

@@ -4,7 +4,12 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
-#include <string>
+#include <cstddef>
+#include <functional>
+#include <mutex>
+#include <span>
+#include <string_view>
+#include <utility>
 
 /// The module packsim._core: the packing core, with arguments that the Python package has checked. It is no
 /// interface for users; python/packsim/_core.pyi says what is in it.
@@ -15,6 +20,32 @@ namespace py = pybind11;
 inline py::str text(std::string_view view) {
   return py::str(view.data(), view.size());
 }
+
+/// What the package gives: an array without gaps.
+template <typename T>
+using Array = py::array_t<T, py::array::c_style>;
+
+template <typename T>
+std::span<const T> span_of(const Array<T>& array) {
+  return {array.data(), static_cast<std::size_t>(array.size())};
+}
+
+/// A value. Calls from several threads wait for each other, as they run without the interpreter's lock.
+template <typename T>
+struct Alone {
+  std::mutex mutex;
+  T value;
+
+  explicit Alone(T given) : value(std::move(given)) {}
+
+  /// What `call`, a function of the value or a member of it, returns.
+  template <typename Call>
+  auto with(const Call& call) {
+    const py::gil_scoped_release others_may_run;
+    const std::scoped_lock lock(mutex);
+    return std::invoke(call, value);
+  }
+};
 
 /// strategies() and options(): the tables of the core, a dict a row.
 void add_tables(py::module_& module);

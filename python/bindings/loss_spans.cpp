@@ -1,7 +1,6 @@
 #include "packing/loss/loss_spans.hpp"
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "python/bindings/bindings.hpp"
@@ -10,18 +9,10 @@
 namespace packsim::python {
 namespace {
 
-using Int32Array = py::array_t<std::int32_t, py::array::c_style>;
-using Int64Array = py::array_t<std::int64_t, py::array::c_style>;
-
-template <typename Array>
-auto span_of(const Array& array) {
-  return std::span(array.data(), static_cast<std::size_t>(array.size()));
-}
-
-py::array_t<std::int32_t> of_items(const BoundPacking& bound, const Int64Array& offsets,
-                                   const Int32Array& begins, const Int32Array& ends) {
+py::array_t<std::int32_t> of_items(const BoundPacking& bound, const Array<std::int64_t>& offsets,
+                                   const Array<std::int32_t>& begins, const Array<std::int32_t>& ends) {
   const LossSpans spans{span_of(offsets), span_of(begins), span_of(ends)};
-  const auto lengths_tokens = bound.lengths_tokens.cast<Int32Array>();
+  const auto lengths_tokens = bound.lengths_tokens.cast<Array<std::int32_t>>();
   std::vector<std::int32_t> loss_tokens;
   {
     const py::gil_scoped_release others_may_run;
@@ -30,8 +21,8 @@ py::array_t<std::int32_t> of_items(const BoundPacking& bound, const Int64Array& 
   return py::array_t<std::int32_t>(static_cast<py::ssize_t>(loss_tokens.size()), loss_tokens.data());
 }
 
-void check(const Int32Array& lengths_tokens, const Int64Array& offsets, const Int32Array& begins,
-           const Int32Array& ends) {
+void check(const Array<std::int32_t>& lengths_tokens, const Array<std::int64_t>& offsets,
+           const Array<std::int32_t>& begins, const Array<std::int32_t>& ends) {
   const LossSpans spans{span_of(offsets), span_of(begins), span_of(ends)};
   const auto lengths = span_of(lengths_tokens);
   const py::gil_scoped_release others_may_run;

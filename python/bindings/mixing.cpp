@@ -1,6 +1,5 @@
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -15,30 +14,8 @@
 namespace packsim::python {
 namespace {
 
-using NumberArray = py::array_t<std::uint32_t, py::array::c_style>;
-using ScoreArray = py::array_t<double, py::array::c_style>;
+using BoundMixture = Alone<Mixture>;
 using Groups = std::vector<std::vector<double>>;
-
-template <typename T>
-std::span<const T> span_of(const py::array_t<T, py::array::c_style>& array) {
-  return {array.data(), static_cast<std::size_t>(array.size())};
-}
-
-// Calls from several threads wait for each other, as they run without the interpreter's lock.
-struct BoundMixture {
-  std::mutex mutex;
-  Mixture mixture;
-
-  explicit BoundMixture(Mixture given) : mixture(std::move(given)) {}
-};
-
-// Without the interpreter's lock, with the mixture's own.
-template <typename Call>
-auto alone_with(BoundMixture& self, Call call) {
-  const py::gil_scoped_release others_may_run;
-  const std::scoped_lock lock(self.mutex);
-  return call(self.mixture);
-}
 
 const char* need_of(const MixingPolicy& policy) {
   switch (policy.needs) {
@@ -70,7 +47,7 @@ void take_option(const py::dict& given, const char* name, T& value) {
   if (given.contains(name)) value = given[name].cast<T>();
 }
 
-// Of a dict that the package has checked.
+// Makes options of a dict that the package has checked.
 MixingOptions mixing_options_of(const py::dict& given) {
   MixingOptions options;
   take_option(given, "seed", options.seed);
@@ -100,7 +77,7 @@ py::dict dict_of_state(const Mixture::State& state) {
 }
 
 py::tuple drawn(BoundMixture& self, std::size_t n, std::int64_t step) {
-  auto [samples, arms] = alone_with(self, [&](Mixture& mixture) {
+  auto [samples, arms] = self.with([&](Mixture& mixture) {
     std::pair<std::vector<std::uint32_t>, std::vector<std::uint32_t>> result;
     const std::vector<MixtureDraw> draws = mixture.draw(n, step);
     result.first.reserve(n);
@@ -116,14 +93,14 @@ py::tuple drawn(BoundMixture& self, std::size_t n, std::int64_t step) {
 
 // A view of each arm's samples, which never change.
 py::tuple arms_of(const py::object& owner) {
-  const Arms& arms = owner.cast<BoundMixture&>().mixture.arms();
+  const Arms& arms = owner.cast<BoundMixture&>().value.arms();
   py::tuple result(arms.n_arms());
   for (std::size_t arm = 0; arm < arms.n_arms(); ++arm) result[arm] = view_of(arms.samples(arm), owner);
   return result;
 }
 
 std::vector<std::size_t> n_groups_of(const BoundMixture& self) {
-  const Arms& arms = self.mixture.arms();
+  const Arms& arms = self.value.arms();
   std::vector<std::size_t> n_groups;
   for (std::size_t subset = 0; subset < arms.n_subsets(); ++subset) n_groups.push_back(arms.n_groups(subset));
   return n_groups;
@@ -131,7 +108,7 @@ std::vector<std::size_t> n_groups_of(const BoundMixture& self) {
 
 py::tuple probabilities_of(BoundMixture& self, std::int64_t step) {
   const MixtureProbabilities p =
-      alone_with(self, [&](const Mixture& mixture) { return mixture.probabilities(step); });
+      self.with([&](const Mixture& mixture) { return mixture.probabilities(step); });
   return py::make_tuple(p.subsets, p.groups);
 }
 
@@ -145,7 +122,7 @@ void add_mixing(py::module_& module) {
   });
   module.def(
       "quantile_groups",
-      [](const ScoreArray& scores, std::size_t n_groups) {
+      [](const Array<double>& scores, std::size_t n_groups) {
         std::vector<std::uint32_t> groups;
         {
           const py::gil_scoped_release others_may_run;
@@ -156,8 +133,8 @@ void add_mixing(py::module_& module) {
       py::arg("scores").noconvert(), py::arg("n_groups"));
 
   py::class_<BoundMixture>(module, "Mixture")
-      .def(py::init([](const NumberArray& subset_of, const NumberArray& group_of, const std::string& policy,
-                       bool with_replacement, const py::dict& options) {
+      .def(py::init([](const Array<std::uint32_t>& subset_of, const Array<std::uint32_t>& group_of,
+                       const std::string& policy, bool with_replacement, const py::dict& options) {
              const MixingOptions checked = mixing_options_of(options);
              const py::gil_scoped_release others_may_run;
              return std::make_unique<BoundMixture>(
@@ -173,26 +150,20 @@ void add_mixing(py::module_& module) {
       .def(
           "probe_samples",
           [](BoundMixture& self, std::size_t arm, std::size_t n, std::uint64_t purpose) {
-            return owned_array(alone_with(
-                self, [&](const Mixture& mixture) { return mixture.probe_samples(arm, n, purpose); }));
+            return owned_array(
+                self.with([&](const Mixture& mixture) { return mixture.probe_samples(arm, n, purpose); }));
           },
           py::arg("arm"), py::arg("n"), py::arg("purpose"))
       .def(
           "update",
           [](BoundMixture& self, std::vector<double> subsets, Groups groups) {
             const MixtureRewards rewards{.subsets = std::move(subsets), .groups = std::move(groups)};
-            alone_with(self, [&](Mixture& mixture) { mixture.update(rewards); });
+            self.with([&](Mixture& mixture) { mixture.update(rewards); });
           },
           py::arg("subsets"), py::arg("groups"))
       .def("draws_of_sample",
-           [](BoundMixture& self) {
-             return owned_array(
-                 alone_with(self, [](const Mixture& mixture) { return mixture.draws_of_sample(); }));
-           })
-      .def("state",
-           [](BoundMixture& self) {
-             return dict_of_state(alone_with(self, [](const Mixture& mixture) { return mixture.state(); }));
-           })
+           [](BoundMixture& self) { return owned_array(self.with(&Mixture::draws_of_sample)); })
+      .def("state", [](BoundMixture& self) { return dict_of_state(self.with(&Mixture::state)); })
       .def(
           "set_state",
           [](BoundMixture& self, const py::dict& given) {
@@ -202,7 +173,7 @@ void add_mixing(py::module_& module) {
                 .draws_of_arm = given["draws_of_arm"].cast<std::vector<std::int64_t>>(),
                 .policy = given["policy_numbers"].cast<std::vector<double>>(),
             };
-            alone_with(self, [&](Mixture& mixture) { mixture.set_state(state); });
+            self.with([&](Mixture& mixture) { mixture.set_state(state); });
           },
           py::arg("state"));
 }

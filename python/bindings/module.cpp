@@ -1,8 +1,9 @@
+#include "files/version.hpp"
 #include "packing/pack.hpp"
 #include "python/bindings/bindings.hpp"
 
 PYBIND11_MODULE(_core, module) {
-  module.attr("version") = PACKSIM_VERSION;
+  module.attr("version") = packsim::build_version();
   module.attr("longest_capacity_tokens") = packsim::kLongestCapacityTokens;
   packsim::python::add_tables(module);
   packsim::python::add_lengths(module);

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +11,7 @@
 #include "packing/schedule/metrics.hpp"
 #include "python/bindings/bindings.hpp"
 #include "python/bindings/bound_packing.hpp"
+#include "python/bindings/members.hpp"
 #include "python/bindings/options_of.hpp"
 #include "python/bindings/policy.hpp"
 #include "python/bindings/view_of.hpp"
@@ -19,20 +19,12 @@
 namespace packsim::python {
 namespace {
 
-using LengthArray = py::array_t<std::int32_t, py::array::c_style>;
-using GroupArray = py::array_t<std::int64_t, py::array::c_style>;
-
-template <typename Array>
-auto values_of(const Array& array) {
-  return std::span(array.data(), static_cast<std::size_t>(array.size()));
-}
-
-BoundPacking pack_lengths(const LengthArray& lengths_tokens, const std::string& strategy,
+BoundPacking pack_lengths(const Array<std::int32_t>& lengths_tokens, const std::string& strategy,
                           std::vector<std::int64_t> capacities_tokens, const std::string& over_long,
                           const std::string& empty, std::int64_t window_samples, const py::dict& options,
                           int n_gpus, std::int64_t tokens_per_iteration, const std::vector<int>& sp_degrees,
-                          const std::optional<LengthArray>& extra_sizes, std::int64_t extra_capacity,
-                          const std::optional<GroupArray>& group_of) {
+                          const std::optional<Array<std::int32_t>>& extra_sizes, std::int64_t extra_capacity,
+                          const std::optional<Array<std::int64_t>>& group_of) {
   if (sp_degrees.size() != capacities_tokens.size())
     throw py::value_error("sp_degrees: expected one for each capacity");
   BatchSetting setting;
@@ -40,17 +32,16 @@ BoundPacking pack_lengths(const LengthArray& lengths_tokens, const std::string& 
   setting.tokens_per_iteration = tokens_per_iteration;
   for (std::size_t g = 0; g < capacities_tokens.size(); ++g)
     setting.groups.push_back({capacities_tokens[g], sp_degrees[g], {}});
-  PackRequest request{
-      .lengths_tokens = {lengths_tokens.data(), static_cast<std::size_t>(lengths_tokens.size())},
-      .capacities_tokens = std::move(capacities_tokens),
-      .over_long = policy(kOverLongNames, over_long),
-      .empty = policy(kEmptyNames, empty),
-      .window_samples = window_samples,
-      .options = options_of(options),
-      .extra_capacity = extra_capacity};
-  if (extra_sizes) request.extra_sizes = values_of(*extra_sizes);
-  if (group_of) request.group_of = values_of(*group_of);
-  if (const Strategy* row = find_strategy(strategy); row != nullptr && row->plan_batches != nullptr)
+  PackRequest request{.lengths_tokens = span_of(lengths_tokens),
+                      .capacities_tokens = std::move(capacities_tokens),
+                      .over_long = policy(kOverLongNames, over_long),
+                      .empty = policy(kEmptyNames, empty),
+                      .window_samples = window_samples,
+                      .options = options_of(options),
+                      .extra_capacity = extra_capacity};
+  if (extra_sizes) request.extra_sizes = span_of(*extra_sizes);
+  if (group_of) request.group_of = span_of(*group_of);
+  if (const Strategy* row = find_strategy(strategy); row != nullptr && row->forms_iterations())
     request.setting = &setting;
   BoundPacking result{.lengths_tokens = lengths_tokens, .packing = {}, .setting = setting, .facts = {}};
   result.facts.seed = static_cast<std::uint32_t>(request.options[kSeed]);
@@ -75,33 +66,6 @@ const PackSet& group_of(const py::object& self, std::size_t group) {
   return groups[group];
 }
 
-py::dict counts_of(const BoundPacking& self) {
-  const PackCounts& counts = self.packing.counts;
-  py::dict result;
-  result["n_samples"] = counts.n_samples;
-  result["n_tokens"] = counts.n_tokens;
-  result["dropped_samples"] = counts.dropped_samples;
-  result["dropped_tokens"] = counts.dropped_tokens;
-  result["empty_samples"] = counts.empty_samples;
-  result["truncated_samples"] = counts.truncated_samples;
-  result["truncated_tokens"] = counts.truncated_tokens;
-  result["split_samples"] = counts.split_samples;
-  result["own_pack_samples"] = counts.own_pack_samples;
-  return result;
-}
-
-py::dict statistics_of(const BoundPacking& self) {
-  const PackStatistics statistics = pack_statistics(self.packing);
-  py::dict result;
-  result["n_packs"] = statistics.n_packs;
-  result["samples_per_pack"] = statistics.samples_per_pack;
-  result["tokens_per_pack"] = statistics.tokens_per_pack;
-  result["fill_fraction"] = statistics.fill_fraction;
-  result["squared_length_per_sample"] = statistics.squared_length_per_sample;
-  result["squared_length_per_pack"] = statistics.squared_length_per_pack;
-  return result;
-}
-
 py::dict setting_of(const BoundPacking& self) {
   std::vector<int> sp_degrees;
   for (const BatchGroup& group : self.setting.groups) sp_degrees.push_back(group.gpus_per_pack);
@@ -115,14 +79,18 @@ py::dict setting_of(const BoundPacking& self) {
 }  // namespace
 
 void add_packing(py::module_& module) {
+  PYBIND11_NUMPY_DTYPE(PackCounts, n_samples, n_tokens, dropped_samples, dropped_tokens, empty_samples,
+                       truncated_samples, truncated_tokens, split_samples, own_pack_samples);
+  PYBIND11_NUMPY_DTYPE(PackStatistics, n_packs, samples_per_pack, tokens_per_pack, fill_fraction,
+                       squared_length_per_sample, squared_length_per_pack);
   PYBIND11_NUMPY_DTYPE(Piece, sample_index, start_token, n_tokens);
   PYBIND11_NUMPY_DTYPE(PlacedPack, pack, first_gpu, group, round, after_barrier);
   PYBIND11_NUMPY_DTYPE(Iteration, first_placed, n_placed);
 
   py::class_<BoundPacking>(module, "Packing")
-      .def_property_readonly("counts", counts_of)
-      .def_property_readonly("n_groups", [](const BoundPacking& self) { return self.packing.groups.size(); })
-      .def("statistics", statistics_of)
+      .def_property_readonly("counts",
+                             [](const BoundPacking& self) { return members_of(self.packing.counts); })
+      .def("statistics", [](const BoundPacking& self) { return members_of(pack_statistics(self.packing)); })
       .def("offsets",
            [](const py::object& self, std::size_t g) { return view_of(group_of(self, g).offsets, self); })
       .def("items",

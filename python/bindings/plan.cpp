@@ -1,3 +1,4 @@
+#include "files/version.hpp"
 #include "files/write_file.hpp"
 #include "packing/loss/loss_bias.hpp"
 #include "packing/schedule/schedule.hpp"
@@ -6,13 +7,12 @@
 #include "plan_files/restore_plan.hpp"
 #include "python/bindings/bindings.hpp"
 #include "python/bindings/bound_packing.hpp"
+#include "python/bindings/members.hpp"
 #include "python/bindings/policy.hpp"
 #include "python/bindings/view_of.hpp"
 
 namespace packsim::python {
 namespace {
-
-using Int32Array = py::array_t<std::int32_t, py::array::c_style>;
 
 // The system's refusals are Python's OSError of that number, with the path; so are files that cannot be read
 // as they are.
@@ -43,10 +43,6 @@ PlanView plan_of_bytes(const py::bytes& bytes) {
   return PlanView::of_bytes({begin, begin + view.size()});
 }
 
-std::span<const std::int32_t> values_of(const Int32Array& array) {
-  return {array.data(), static_cast<std::size_t>(array.size())};
-}
-
 struct ScheduleArguments {
   std::vector<int> sp_degrees;  // [n_groups]
   std::vector<int> gc_layers;   // [n_groups]
@@ -62,7 +58,7 @@ Schedule schedule_of(const BoundPacking& bound, const ScheduleArguments& argumen
     parallelism.push_back({.gpus_per_pack = arguments.sp_degrees[g], .gc_layers = arguments.gc_layers[g]});
     batches.push_back(micro_batches(packing, g, padding, pad_multiple_tokens));
   }
-  if (packing.strategy->plan_batches != nullptr)
+  if (packing.strategy->forms_iterations())
     return make_schedule(packing.planned, batches, parallelism, arguments.options);
   return make_schedule(batches, packing.capacities_tokens, parallelism, arguments.options);
 }
@@ -71,7 +67,7 @@ PlanView make_plan(const BoundPacking& bound, const py::kwargs& given) {
   const auto integer = [&](const char* key) { return given[key].cast<std::int64_t>(); };
   const auto word = [&](const char* key) { return given[key].cast<std::string>(); };
   PlanFacts facts = bound.facts;
-  facts.version = PACKSIM_VERSION;
+  facts.version = build_version();
   facts.name = word("name");
   facts.normaliser = word("normaliser");
   facts.padding = policy(kPaddingNames, word("padding"));
@@ -90,18 +86,18 @@ PlanView make_plan(const BoundPacking& bound, const py::kwargs& given) {
                   .curriculum_iterations = integer("curriculum_iterations"),
                   .epochs = given["epochs"].cast<int>(),
                   .seed = static_cast<std::uint32_t>(integer("seed"))}};
-  const auto loss_tokens = given["loss_tokens"].cast<Int32Array>();
+  const auto loss_tokens = given["loss_tokens"].cast<Array<std::int32_t>>();
   facts.seed = arguments.options.seed;
-  const auto lengths_tokens = bound.lengths_tokens.cast<Int32Array>();
+  const auto lengths_tokens = bound.lengths_tokens.cast<Array<std::int32_t>>();
   const py::gil_scoped_release others_may_run;
-  if (hash_of_lengths(values_of(lengths_tokens)) != facts.lengths_hash)
+  if (hash_of_lengths(span_of(lengths_tokens)) != facts.lengths_hash)
     throw std::invalid_argument(
         "packing: expected the lengths that pack() was given, got others: they were changed");
   const Schedule schedule = schedule_of(bound, arguments, facts.padding, facts.pad_multiple_tokens);
   return PlanView::of_bytes(plan_bytes({.packing = bound.packing,
                                         .schedule = schedule,
                                         .sequence = {},
-                                        .loss_tokens = values_of(loss_tokens),
+                                        .loss_tokens = span_of(loss_tokens),
                                         .facts = facts}));
 }
 
@@ -127,12 +123,7 @@ py::dict bias_of(const PlanView& plan, const std::string& normaliser) {
     bias = loss_bias(restored.packing, restored.schedule, loss_tokens,
                      count_losses(restored.packing, loss_tokens), known_normaliser(normaliser));
   }
-  py::dict result;
-  result["misplaced_fraction"] = bias.misplaced_fraction;
-  result["long_sample_weight"] = bias.long_sample_weight;
-  result["least_sum"] = bias.least_sum;
-  result["most_sum"] = bias.most_sum;
-  return result;
+  return members_of(bias);
 }
 
 py::list normaliser_rows() {
@@ -155,6 +146,7 @@ void add_plan(py::module_& module) {
                        micro_batches_per_rank);
   PYBIND11_NUMPY_DTYPE(PlanPlacedPack, pack, first_gpu, group, round, flags);
   PYBIND11_NUMPY_DTYPE(PlanIteration, first_placed, n_placed);
+  PYBIND11_NUMPY_DTYPE(LossBias, misplaced_fraction, long_sample_weight, least_sum, most_sum);
 
   py::class_<PlanView>(module, "Plan")
       .def_static("open", open_plan, py::arg("path"))
@@ -163,7 +155,7 @@ void add_plan(py::module_& module) {
            [](const PlanView& plan, const std::string& path) {
              with_os_errors(path, [&] {
                const py::gil_scoped_release others_may_run;
-               // As Python's own functions, this one makes no folders.
+               // Python's own functions make no folders, and neither does this one.
                write_file(path, plan.bytes(), MissingFolder::refuse);
              });
            })
@@ -190,7 +182,7 @@ void add_plan(py::module_& module) {
   module.def("make_plan", make_plan, py::arg("packing"));
   module.def("normalisers", normaliser_rows);
   module.def("hash_of_lengths",
-             [](const Int32Array& lengths) { return hash_of_lengths(values_of(lengths)); });
+             [](const Array<std::int32_t>& lengths) { return hash_of_lengths(span_of(lengths)); });
 }
 
 }  // namespace packsim::python

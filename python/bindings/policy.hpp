@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "packing/policies.hpp"
+#include "packing/policies/policies.hpp"
 #include "python/bindings/bindings.hpp"
 
 namespace packsim::python {

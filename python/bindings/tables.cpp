@@ -1,6 +1,6 @@
 #include <pybind11/stl.h>  // variants
 
-#include "packing/policies.hpp"
+#include "packing/policies/policies.hpp"
 #include "packing/strategy.hpp"
 #include "python/bindings/bindings.hpp"
 
@@ -19,7 +19,7 @@ const char* kind_of(const Option& option) {
       return "boolean";
     case OptionType::integer:
       return "integer";
-    case OptionType::seconds:
+    case OptionType::number:
       return "seconds";
     case OptionType::word:
       break;
@@ -58,7 +58,7 @@ py::dict row_of(const Strategy& strategy) {
   row["default_window_samples"] = strategy.default_window_samples;
   row["cuts_samples"] = strategy.cuts_samples;
   row["several_capacities"] = strategy.pack_groups != nullptr || strategy.mixes_groups;
-  row["forms_iterations"] = strategy.plan_batches != nullptr;
+  row["forms_iterations"] = strategy.forms_iterations();
   row["needs_prices"] = strategy.needs_prices;
   return row;
 }

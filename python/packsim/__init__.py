@@ -5,6 +5,8 @@
 >>> [samples.tolist() for samples in packing.groups[0]]
 [[3, 1], [0, 4], [2]]
 
+Arguments that are wrong raise ValueError: all of them at once, with what was expected and what came.
+
 `compare()`, `simulate()`, `plan_of()`, `recommend()` and `sweep()` run the simulator, in a package that was
 built with it (docs/python.md).
 """
@@ -47,25 +49,10 @@ if TYPE_CHECKING:
         sweep,
     )
 else:
-    _OF_SIMULATOR = frozenset(
-        {
-            "Recommendation",
-            "Report",
-            "Run",
-            "Scenario",
-            "ScenarioError",
-            "compare",
-            "load_scenario",
-            "plan_of",
-            "recommend",
-            "simulate",
-            "sweep",
-        }
-    )
 
     def __getattr__(name: str) -> Any:
-        # Imported when it is used: who only packs is not to wait for it.
-        if name not in _OF_SIMULATOR:
+        # What is not here yet is the simulator's. Who only packs is not to wait for it.
+        if name not in __all__:
             raise AttributeError(f"module 'packsim' has no attribute {name!r}")
         import importlib
 
@@ -74,7 +61,7 @@ else:
         return value
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *_OF_SIMULATOR})
+        return sorted({*globals(), *__all__})
 
 
 __all__ = [

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
-from typing import Any, TypeGuard, TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol, TypeGuard, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 Made = TypeVar("Made")
 
@@ -34,6 +36,30 @@ def nearest_hint(name: str, known: Sequence[str]) -> str:
     return f" (did you mean {nearest[0]}?)" if nearest else ""
 
 
+class Named(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+Row = TypeVar("Row", bound=Named)
+
+
+def row_named(kind: str, name: object, rows: Sequence[Row]) -> Row:
+    """The row of a table with that name; ValueError names the known ones. kind: what the rows are."""
+    for row in rows:
+        if isinstance(name, str) and row.name == name:
+            return row
+    names = [row.name for row in rows]
+    hint = nearest_hint(name, names) if isinstance(name, str) else ""
+    raise ValueError(f"{kind}: expected one of {', '.join(names)}{hint}, got {shown(name, 100)}")
+
+
+def not_read(option: str, reader: str, read: Sequence[str]) -> str:
+    """The mistake of an option that nothing reads."""
+    names, hint = ", ".join(read) or "none", nearest_hint(option, read)
+    return f"{option}: expected an option that {reader} reads{hint}, which are: {names}"
+
+
 def is_text(value: object) -> TypeGuard[str]:
     """Whether it is a text that UTF-8 can write."""
     if not isinstance(value, str):
@@ -53,30 +79,74 @@ def index_of(name: str, value: object) -> int:
 
 
 def has_more_than(most: int, value: Any) -> bool:
-    # Before they take memory: a range and a broadcast array are small, however long they are.
+    # Lengths are checked before values take memory: a range and a broadcast array are small, however long
+    # they are.
     try:
         return len(value) > most
     except OverflowError:  # more than 63 bits
         return True
 
 
-def _is_number(value: object) -> TypeGuard[float]:
+def array_of(value: object) -> NDArray[Any]:
+    """What numpy makes of it; no numbers for ragged lists, and where an __array__ of others raises."""
+    try:
+        return np.asarray(value)
+    except Exception:
+        return np.empty(0, dtype=object)
+
+
+def is_masked(value: object) -> TypeGuard[np.ma.MaskedArray[Any, Any]]:
+    return isinstance(value, np.ma.MaskedArray) and bool(np.ma.is_masked(value))
+
+
+def is_number(value: object) -> TypeGuard[float]:
     # An integer may be too large for a float.
     return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
 
 
-class Problems:
-    """The mistakes found so far. Every check returns a value of the right type, whatever was given."""
+def integer_in(name: str, value: object, low: int, high: int) -> int:
+    """The integer. ValueError for what is none of that range."""
+    with Problems() as problems:
+        return problems.integer(name, value, low, high)
 
-    def __init__(self) -> None:
+
+class Problems:
+    """The mistakes found so far. Every check returns a value of the right type, whatever was given.
+
+    A `with` block raises them at its end, unless it raises another exception. error: what is raised.
+    """
+
+    def __init__(self, error: type[ValueError] = ValueError) -> None:
+        self._error = error
         self._texts: list[str] = []
+
+    def __enter__(self) -> Problems:
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        if error is None:
+            self.raise_if_any()
 
     def add(self, text: str) -> None:
         self._texts.append(text)
 
+    def add_first(self, texts: Sequence[str], most: int) -> None:
+        """The first of many, and how many more there are."""
+        self._texts += texts[:most]
+        if len(texts) > most:
+            self.add(f"and {len(texts) - most} more")
+
     def raise_if_any(self) -> None:
         if self._texts:
-            raise ValueError("\n".join(self._texts))
+            raise self._error("\n".join(self._texts))
+
+    @contextmanager
+    def collected(self, place: str = "") -> Iterator[None]:
+        """A ValueError of the block is a mistake more. place: goes before it."""
+        try:
+            yield
+        except ValueError as error:
+            self.add(f"{place}{error}")
 
     def value(self, make: Callable[[], Made]) -> Made | None:
         """What `make` returns; None where it raises ValueError, which is a mistake more."""
@@ -113,13 +183,13 @@ class Problems:
         return [self.integer(f"{name}[{i}]", member, low, high) for i, member in enumerate(value)]
 
     def fraction(self, name: str, value: object) -> float:
-        if _is_number(value) and 0 <= value <= 1:
+        if is_number(value) and 0 <= value <= 1:
             return float(value)
         self.add(f"{name}: expected a number in 0..1, got {described(value)}")
         return 0.0
 
     def number(self, name: str, value: object, low: int, high: int) -> float:
-        if _is_number(value) and low <= value <= high:
+        if is_number(value) and low <= value <= high:
             return float(value)
         self.add(f"{name}: expected number in {low}..{high}, got {described(value)}")
         return float(low)

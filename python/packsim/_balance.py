@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from packsim import _core
-from packsim._arguments import Problems, described, index_of
-from packsim._lengths_array import MOST_SAMPLES, LengthsLike, as_lengths
+from packsim._arguments import Problems, index_of
+from packsim._lengths_array import LengthsLike, as_lengths, as_numbers
 
 _MOST_RANKS = 1 << 20
 
@@ -115,7 +115,7 @@ def balance(
     ranks = problems.integer("n_ranks", n_ranks, 1, _MOST_RANKS)
     budget = problems.integer("token_budget", token_budget, 1, _core.longest_capacity_tokens)
     weight = problems.integer("linear_weight_tokens", linear_weight_tokens, 0, _core.longest_capacity_tokens)
-    checked_costs = _as_costs(costs, problems)
+    checked_costs = np.empty(0) if costs is None else as_numbers("costs", costs, problems, least=1)
     problems.raise_if_any()
     made = _core.balance(
         as_lengths(lengths_tokens),
@@ -127,20 +127,19 @@ def balance(
     return Balance(ranks, made.micro_batches_per_rank, made.samples(), made.offsets(), made.rank_costs())
 
 
-def _as_costs(costs: ArrayLike | None, problems: Problems) -> NDArray[np.float64]:
-    if costs is None:
-        return np.empty(0)
-    try:
-        array: NDArray[Any] = np.asarray(costs)
-    except Exception:  # ragged lists, or what an __array__ of others raises
-        array = np.empty(0, dtype=object)
-    if isinstance(costs, np.ma.MaskedArray) and np.ma.is_masked(costs):
-        problems.add("costs: expected no masked values")
-        return np.empty(0)
-    if array.ndim == 1 and len(array) > MOST_SAMPLES:
-        problems.add(f"costs: expected at most {MOST_SAMPLES} samples, got {len(array)}")
-        return np.empty(0)
-    if array.dtype.kind not in "iuf" or array.ndim != 1 or len(array) == 0:
-        problems.add(f"costs: expected an array of numbers of one dimension, got {described(costs)}")
-        return np.empty(0)
-    return np.ascontiguousarray(array, dtype=np.float64)
+def dealt_in_rounds(work: NDArray[Any], n_ranks: int) -> NDArray[np.intp]:
+    """Which pack each rank has in each round: that of rank r in round i stands at i * n_ranks + r.
+
+    Packs by descending work, one to each rank in every round, so that ranks do about the same in each; in a
+    round the rank that has least so far gets the most.
+    """
+    order = np.argsort(-work, kind="stable")
+    dealt = np.empty_like(order)
+    total = np.zeros(n_ranks, dtype=work.dtype)
+    for begin in range(0, len(order), n_ranks):
+        packs = order[begin : begin + n_ranks]
+        # A short last round is on the first ranks, as plans have it.
+        least_first = np.argsort(total[: len(packs)], kind="stable")
+        dealt[begin + least_first] = packs
+        total[least_first] += work[packs]
+    return dealt

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packsim import _core
-from packsim._arguments import described, has_more_than
+from packsim._arguments import Problems, array_of, described, has_more_than, is_masked
 
 MOST_SAMPLES = 2**32 - 1  # an index of a sample has 32 bits
 
@@ -50,8 +50,22 @@ def as_lengths(
     return _core.to_int32(array, name, first_sample)
 
 
+def as_numbers(name: str, values: object, problems: Problems, least: int = 0) -> NDArray[np.float64]:
+    """A number of each sample; none after a mistake. least: so many samples."""
+    array = array_of(values)
+    if is_masked(values):
+        problems.add(f"{name}: expected no masked values")
+    elif array.ndim == 1 and len(array) > MOST_SAMPLES:
+        problems.add(f"{name}: expected at most {MOST_SAMPLES} samples, got {len(array)}")
+    elif array.dtype.kind not in "iuf" or array.ndim != 1 or len(array) < least:
+        problems.add(f"{name}: expected an array of numbers of one dimension, got {described(values)}")
+    else:
+        return np.ascontiguousarray(array, dtype=np.float64)
+    return np.empty(0)
+
+
 def _of_array_like(value: object, name: str, first_sample: int) -> NDArray[Any]:
-    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+    if is_masked(value):
         sample = first_sample + int(np.flatnonzero(np.ma.getmaskarray(value).ravel())[0])
         raise ValueError(f"{name}: expected no masked values, got one at sample {sample}")
     if isinstance(value, (bytes, bytearray)) or not (hasattr(value, "__array__") or _has_buffer(value)):

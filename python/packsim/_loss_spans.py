@@ -15,6 +15,8 @@ from packsim._lengths_array import LengthsLike, as_lengths
 if TYPE_CHECKING:
     from packsim._packing import Packing
 
+IGNORE_INDEX = -100  # the label of a token without loss, as PyTorch and Hugging Face have it
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LossSpans:
@@ -51,15 +53,15 @@ class LossSpans:
         object.__setattr__(self, "ends", as_lengths(self.ends, "ends"))
 
     @classmethod
-    def of_labels(cls, labels: Iterable[Sequence[int]], ignore_index: int = -100) -> LossSpans:
-        """Of the labels of sample after sample: all but `ignore_index` have loss."""
+    def of_labels(cls, labels: Iterable[Sequence[int]], ignore_index: int = IGNORE_INDEX) -> LossSpans:
+        """Makes spans of the labels of sample after sample: all but `ignore_index` have loss."""
         masks = [np.asarray(one) != ignore_index for one in labels]
         lengths = np.array([len(mask) for mask in masks], dtype=np.int64)
         return cls.of_mask(np.concatenate([np.zeros(0, dtype=bool), *masks]), lengths)
 
     @classmethod
     def of_mask(cls, has_loss: NDArray[np.bool_], lengths_tokens: NDArray[Any]) -> LossSpans:
-        """Of a flag for each token of sample after sample, samples of these lengths."""
+        """Makes spans of a flag for each token of sample after sample, samples of these lengths."""
         ends_of_samples = np.cumsum(lengths_tokens, dtype=np.int64)
         if len(has_loss) != (ends_of_samples[-1] if len(ends_of_samples) else 0):
             raise ValueError(f"has_loss: expected {lengths_tokens.sum()} flags, got {len(has_loss)}")
@@ -68,7 +70,7 @@ class LossSpans:
         changes[1:-1] = has_loss[1:] != has_loss[:-1]
         changes[starts_of_samples] = True
         changes[-1] = True
-        # Between two changes, all tokens have loss or none has.
+        # All tokens between two changes have loss or none has.
         borders = np.flatnonzero(changes)
         with_loss = np.flatnonzero(has_loss[borders[:-1]])
         begins, ends = borders[with_loss], borders[with_loss + 1]
@@ -86,7 +88,7 @@ class LossSpans:
         return cls(np.cumsum(counts), begins, ends)
 
     def take(self, samples: NDArray[Any] | slice) -> LossSpans:
-        """Of these samples, in this order: `numpy.ndarray` of indices, or a slice."""
+        """Returns the spans of these samples, in this order: `numpy.ndarray` of indices, or a slice."""
         starts, counts = self.offsets[:-1][samples], np.diff(self.offsets)[samples]
         offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts)])
         spans = np.repeat(starts - offsets[:-1], counts) + np.arange(offsets[-1])
@@ -117,7 +119,7 @@ class LossSpans:
             raise ValueError(f"loss_tokens: {error}") from None
 
     def content_hash(self) -> str:
-        """Of the values, for telling one data set's from another's."""
+        """Returns a hash of the values, for telling one data set's from another's."""
         arrays = (np.diff(self.offsets).astype(np.int32), self.begins, self.ends)
         return "-".join(_core.hash_of_lengths(array) for array in arrays)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from packsim._arguments import Problems, described, is_text
 from packsim._lengths_array import LengthsLike
 from packsim._loss_spans import LossSpans, losses_of_items
 from packsim._normalisers import normalisers
+from packsim._pack import MOST_GPUS, MOST_TOKENS
 from packsim._packing import Packing
 from packsim._plan import Plan
 from packsim._strategies import find_strategy
@@ -19,9 +20,6 @@ from packsim._strategies import find_strategy
 _ORDERS = ("as_packed", "neighbours", "shuffled", "balanced")
 _LAST_ITERATIONS = ("drop", "repeat", "shorten")
 _PADDINGS = ("none", "longest", "capacity", "multiple")
-_MOST_GPUS = 1 << 20
-_MOST_TOKENS = 10**12
-_MOST_MICRO_BATCHES = 1 << 16
 _MOST_EPOCHS = 1 << 16
 _MOST_LAYERS = 1 << 16
 
@@ -102,32 +100,26 @@ def make_plan(
         return values if len(values) == n_groups else values[:1] * n_groups
 
     setting = packing._core.setting
+    counts = {
+        "n_gpus": n_gpus,
+        "sp_degree": sp_degree,
+        "tokens_per_iteration": tokens_per_iteration,
+        "micro_batches_per_rank": micro_batches_per_rank,
+    }
+    given: dict[str, Any] = {argument: value for argument, value in counts.items() if value is not None}
     if row.forms_iterations:
-        given = {
-            "n_gpus": n_gpus,
-            "sp_degree": sp_degree,
-            "tokens_per_iteration": tokens_per_iteration,
-            "micro_batches_per_rank": micro_batches_per_rank,
-        }
-        for argument, value in given.items():
-            if value is not None:
-                problems.add(f"{argument}: expected none for {row.name}, whose iterations pack() has formed")
+        for argument in given:
+            problems.add(f"{argument}: expected none for {row.name}, whose iterations pack() has formed")
         gpus, degrees, tokens = setting["n_gpus"], setting["sp_degrees"], setting["tokens_per_iteration"]
         rounds = 1
     else:
-        gpus = problems.integer("n_gpus", 1 if n_gpus is None else n_gpus, 1, _MOST_GPUS)
-        degrees = of_groups("sp_degree", 1 if sp_degree is None else sp_degree, 1, _MOST_GPUS)
+        gpus = problems.integer("n_gpus", given.get("n_gpus", 1), 1, MOST_GPUS)
+        degrees = of_groups("sp_degree", given.get("sp_degree", 1), 1, MOST_GPUS)
         tokens = problems.integer(
-            "tokens_per_iteration",
-            0 if tokens_per_iteration is None else tokens_per_iteration,
-            0,
-            _MOST_TOKENS,
+            "tokens_per_iteration", given.get("tokens_per_iteration", 0), 0, MOST_TOKENS
         )
         rounds = problems.integer(
-            "micro_batches_per_rank",
-            1 if micro_batches_per_rank is None else micro_batches_per_rank,
-            1,
-            _MOST_MICRO_BATCHES,
+            "micro_batches_per_rank", given.get("micro_batches_per_rank", 1), 1, 1 << 16
         )
         if tokens > 0 and micro_batches_per_rank is not None:
             problems.add("micro_batches_per_rank: expected none beside tokens_per_iteration, which says it")
@@ -137,14 +129,9 @@ def make_plan(
     layers = of_groups("gc_layers", gc_layers, 0, _MOST_LAYERS)
     losses = np.zeros(0, dtype=np.int32)
     if loss_tokens is not None:
-        try:
+        with problems.collected():
             losses = losses_of_items(packing, loss_tokens)
-        except ValueError as error:
-            problems.add(str(error))
-    multiple = problems.integer("pad_multiple_tokens", pad_multiple_tokens, 1, _core.longest_capacity_tokens)
-    policy = problems.word("padding", padding, _PADDINGS)
-    if (policy == "multiple") != (multiple > 1):
-        problems.add('pad_multiple_tokens: expected with padding "multiple", and only with it')
+    policy, multiple = checked_padding(padding, pad_multiple_tokens, problems)
     arguments = {
         "order": problems.word("order", row.default_order if order is None else order, _ORDERS),
         "last_iteration": problems.word("last_iteration", last_iteration, _LAST_ITERATIONS),
@@ -173,3 +160,12 @@ def make_plan(
             **arguments,
         )
     )
+
+
+def checked_padding(padding: object, pad_multiple_tokens: object, problems: Problems) -> tuple[str, int]:
+    """What a trainer pads to, of plans of all kinds."""
+    multiple = problems.integer("pad_multiple_tokens", pad_multiple_tokens, 1, _core.longest_capacity_tokens)
+    policy = problems.word("padding", padding, _PADDINGS)
+    if (policy == "multiple") != (multiple > 1):
+        problems.add('pad_multiple_tokens: expected with padding "multiple", and only with it')
+    return policy, multiple

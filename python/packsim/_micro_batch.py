@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from packsim._plan import PlanGroup
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class MicroBatch:
     """A pack in its place: a sequence of sample indices, with all that training them needs.
 
@@ -43,22 +43,22 @@ class MicroBatch:
         False in `Plan.micro_batches()`, which are of no process.
     """
 
-    iteration: int
-    round: int
-    first_gpu: int
+    iteration: int = 0
+    round: int = 0
+    first_gpu: int = 0
     group: PlanGroup
-    after_barrier: bool
+    after_barrier: bool = False
     samples: NDArray[np.uint32] | NDArray[np.uint64]
     starts_tokens: NDArray[np.int32]
     tokens: NDArray[np.int32]
     loss_tokens: NDArray[np.int32]
-    weight: float
-    weight_per_sample: bool
+    weight: float = 0.0
+    weight_per_sample: bool = False
     is_last: bool = False
 
     @property
     def n_tokens(self) -> int:
-        """Of the data, padding not counted."""
+        """The tokens of the data, padding not counted."""
         return int(self.tokens.sum(dtype=np.int64))
 
     def token_weights(self) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""In which order sources take turns so that each has its share at any time."""
+"""The order in which sources take turns so that each has its share at any time."""
 
 from __future__ import annotations
 
@@ -46,5 +46,5 @@ class MixOrder:
         self._n_taken += 1
 
     def _latest(self, name: str) -> tuple[float, int]:
-        """After how many turns the source would have waited too long."""
+        """Returns the number of turns after which the source would have waited too long."""
         return (1 - self._slack + self.taken[name]) / self._shares[name], self._ties[name]

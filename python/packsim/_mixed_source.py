@@ -52,11 +52,6 @@ class MixedSource:
         shard also ends when no source is left that has a weight. Where all repeat, it never does.
     seed : int
         Decides, differently in each shard, between sources that are due at the same time.
-
-    Raises
-    ------
-    ValueError
-        For arguments that are wrong, all of them at once.
     """
 
     def __init__(
@@ -86,7 +81,9 @@ class MixedSource:
         self.seed = problems.integer("seed", seed, 0, 2**64 - 1)
         problems.raise_if_any()
         self.history: list[list[Any]] = []
-        self._requested: dict[str, float] | None = None
+        self.requested: dict[str, float] | None = (
+            None  # what set_weights() asked for and is not in effect yet
+        )
 
     def set_weights(self, weights: Mapping[str, float]) -> None:
         """Other weights, from the next window of each shard on.
@@ -101,19 +98,13 @@ class MixedSource:
         ValueError
             For what are no weights of these sources; then nothing has changed.
         """
-        problems = Problems()
-        checked = _checked_weights("weights", weights, self.sources, problems)
-        problems.raise_if_any()
-        self._requested = checked
-
-    @property
-    def requested(self) -> dict[str, float] | None:
-        """What `set_weights()` asked for and is not in effect yet."""
-        return self._requested
+        with Problems() as problems:
+            checked = _checked_weights("weights", weights, self.sources, problems)
+        self.requested = checked
 
     def take_requested(self, epoch: int, step: int) -> dict[str, float] | None:
         """Put what `set_weights()` asked for into effect. For StreamDataset."""
-        requested, self._requested = self._requested, None
+        requested, self.requested = self.requested, None
         if requested is not None:
             self.weights = requested
             self.history.append([epoch, step, requested])
@@ -140,7 +131,7 @@ class MixedSource:
         return {
             "setting": self._setting(),
             "weights": dict(self.weights),
-            "requested": self._requested,
+            "requested": self.requested,
             "history": [list(change) for change in self.history],
         }
 
@@ -157,13 +148,12 @@ class MixedSource:
         if state.get("setting") != self._setting():
             expected = f"one of {self._setting()}"
             raise ValueError(f"state.source.setting: expected {expected}, got {state.get('setting')}")
-        problems = Problems()
-        weights = _checked_weights("state.source.weights", state.get("weights"), self.sources, problems)
-        requested = state.get("requested")
-        if requested is not None:
-            requested = _checked_weights("state.source.requested", requested, self.sources, problems)
-        problems.raise_if_any()
-        self.weights, self._requested = weights, requested
+        with Problems() as problems:
+            weights = _checked_weights("state.source.weights", state.get("weights"), self.sources, problems)
+            requested = state.get("requested")
+            if requested is not None:
+                requested = _checked_weights("state.source.requested", requested, self.sources, problems)
+        self.weights, self.requested = weights, requested
         self.history = [list(change) for change in state["history"]]
 
     def _setting(self) -> dict[str, Any]:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from packsim import _core
-from packsim._arguments import Problems, described, nearest_hint, shown
+from packsim._arguments import Problems, array_of, described, is_masked, is_number, not_read, row_named, shown
+from packsim._states import MOST
 
 if TYPE_CHECKING:
     from typing_extensions import TypedDict
@@ -29,8 +30,7 @@ if TYPE_CHECKING:
         recorded: Sequence[Mapping[str, Any]]
 
 
-_MOST_STEPS = 2**63 - 1
-_MOST_ACTOR_STEPS = 1 << 20
+_MOST_STEPS_OF_ACTOR = 1 << 20
 _UPDATES = ("all_arms", "reinforce")
 
 
@@ -65,12 +65,7 @@ def mixing_policies() -> tuple[MixingPolicy, ...]:
 
 
 def find_mixing_policy(name: object) -> MixingPolicy:
-    """The policy of that name; ValueError names the known ones."""
-    names = [policy.name for policy in mixing_policies()]
-    if isinstance(name, str) and name in names:
-        return mixing_policies()[names.index(name)]
-    hint = nearest_hint(name, names) if isinstance(name, str) else ""
-    raise ValueError(f"policy: expected one of {', '.join(names)}{hint}, got {shown(name, 100)}")
+    return row_named("policy", name, mixing_policies())
 
 
 def check_mixing_options(
@@ -80,9 +75,7 @@ def check_mixing_options(
     checked: dict[str, Any] = {}
     for name, value in given.items():
         if name not in policy.options:
-            read = ", ".join(policy.options) or "none"
-            hint = nearest_hint(name, policy.options)
-            problems.add(f"{name}: expected an option that {policy.name} reads{hint}, which are: {read}")
+            problems.add(not_read(name, policy.name, policy.options))
         elif not (name == "weights" and value is None):
             checked[name] = _CHECKS[name](name, value, names, problems)
     return checked
@@ -115,12 +108,9 @@ def rows_by_name(
 
 def row_of_numbers(name: str, value: object, problems: Problems) -> list[float] | None:
     """Finite ones; None after a mistake."""
-    try:
-        array: Any = np.asarray(value) if not isinstance(value, (str, bytes)) else None
-    except Exception:  # ragged lists, or what an __array__ of others raises
-        array = None
-    is_masked = isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value)
-    if array is None or array.dtype.kind not in "iuf" or array.ndim != 1 or len(array) > 1 << 20 or is_masked:
+    array = array_of(value)
+    is_row = array.dtype.kind in "iuf" and array.ndim == 1 and len(array) <= 1 << 20
+    if not is_row or is_masked(value):
         problems.add(f"{name}: expected a row of numbers, got {described(value)}")
         return None
     row: list[float] = [float(number) for number in array.tolist()]
@@ -137,29 +127,11 @@ def _temperature(name: str, value: object, names: Sequence[str], problems: Probl
     return _above_zero(name, value, 2**53, problems)
 
 
-def _learning_rate(name: str, value: object, names: Sequence[str], problems: Problems) -> float:
-    return _above_zero(name, value, 1, problems)
-
-
 def _above_zero(name: str, value: object, most: int, problems: Problems) -> float:
-    own = Problems()
-    number = own.number(name, value, 0, most)
-    try:
-        own.raise_if_any()
-        if number > 0:
-            return number
-    except ValueError:
-        pass
+    if is_number(value) and 0 < value <= most:
+        return float(value)
     problems.add(f"{name}: expected a number above 0 and up to {most}, got {described(value)}")
     return 1.0
-
-
-def _count(name: str, value: object, names: Sequence[str], problems: Problems) -> int:
-    return problems.integer(name, value, 1, _MOST_ACTOR_STEPS)
-
-
-def _update(name: str, value: object, names: Sequence[str], problems: Problems) -> str:
-    return problems.word(name, value, _UPDATES)
 
 
 def _smoothing(name: str, value: object, names: Sequence[str], problems: Problems) -> float:
@@ -182,7 +154,7 @@ def _recorded(
         if not isinstance(row, Mapping) or "step" not in row or "subsets" not in row:
             problems.add(f'{place}: expected a mapping with "step" and "subsets", got {described(row)}')
             continue
-        step = problems.integer(f"{place}.step", row["step"], 0, _MOST_STEPS)
+        step = problems.integer(f"{place}.step", row["step"], 0, MOST)
         subsets = numbers_of(f"{place}.subsets", row["subsets"], names, problems)
         rows.append((step, subsets, groups_of(f"{place}.groups", row.get("groups"), names, problems)))
     return rows
@@ -208,10 +180,10 @@ def groups_of(name: str, value: object, names: Sequence[str], problems: Problems
 _CHECKS: dict[str, Callable[[str, object, Sequence[str], Problems], Any]] = {
     "weights": numbers_of,
     "temperature": _temperature,
-    "update": _update,
-    "learning_rate": _learning_rate,
-    "actor_steps": _count,
-    "local_updates": _count,
+    "update": lambda name, value, _, problems: problems.word(name, value, _UPDATES),
+    "learning_rate": lambda name, value, _, problems: _above_zero(name, value, 1, problems),
+    "actor_steps": lambda name, value, _, problems: problems.integer(name, value, 1, _MOST_STEPS_OF_ACTOR),
+    "local_updates": lambda name, value, _, problems: problems.integer(name, value, 1, _MOST_STEPS_OF_ACTOR),
     "smoothing": _smoothing,
     "recorded": _recorded,
 }

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packsim import _core
-from packsim._arguments import Problems, described
+from packsim._arguments import Problems, described, integer_in
 from packsim._lengths_array import LengthsLike
 from packsim._mixing_policies import (
     MixingPolicy,
@@ -23,6 +23,7 @@ from packsim._mixing_policies import (
 )
 from packsim._mixture_arms import integers_from_0, subset_numbers
 from packsim._options import DEFAULT_SEED, check_seed
+from packsim._states import MOST, checked_version, list_of_integers
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from packsim._mixing_policies import MixingOptions
 
 _STATE_VERSION = 1
-_MOST = 2**63 - 1
 _MOST_DRAWS_AT_ONCE = 1 << 24
 
 
@@ -50,7 +50,7 @@ class MixtureDraws(NamedTuple):
 
 
 class MixtureProbabilities(NamedTuple):
-    """With what probability a draw is from where.
+    """The probabilities with which a draw is from each place.
 
     Attributes
     ----------
@@ -111,10 +111,15 @@ class Mixture:
     **options
         Exactly what the policy reads: the `options` of its row.
 
-    Raises
-    ------
-    ValueError
-        For arguments that are wrong.
+    Attributes
+    ----------
+    names : tuple of str
+        Of the subsets.
+    policy : MixingPolicy
+        The row of the table.
+    n_samples : int
+    n_groups : tuple of int
+        Of each subset.
 
     Examples
     --------
@@ -136,46 +141,27 @@ class Mixture:
         seed: int = DEFAULT_SEED,
         **options: Unpack[MixingOptions],
     ) -> None:
-        self._policy = find_mixing_policy(policy)
+        self.policy: MixingPolicy = find_mixing_policy(policy)
         problems = Problems()
-        subsets, self._names = subset_numbers(subset_of, names, problems)
+        subsets, self.names = subset_numbers(subset_of, names, problems)
         groups = (
             np.zeros_like(subsets) if group_of is None else integers_from_0("group_of", group_of, problems)
         )
-        checked = check_mixing_options(self._policy, options, self._names, problems)
+        checked = check_mixing_options(self.policy, options, self.names, problems)
         checked["seed"] = check_seed(seed, problems)
         is_with = problems.boolean("with_replacement", with_replacement)
         problems.raise_if_any()
         self._arguments: dict[str, Any] = {
             "subset_of": subsets,
             "group_of": groups,
-            "policy": self._policy.name,
+            "policy": self.policy.name,
             "with_replacement": is_with,
             "options": checked,
         }
         self._core = _core.Mixture(**self._arguments)
-        self._n_samples = len(subsets)
-        self._n_groups = tuple(self._core.n_groups())
-        self._hash = _hash_of(self._arguments, self._names)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Of the subsets."""
-        return self._names
-
-    @property
-    def policy(self) -> MixingPolicy:
-        """The row of the table."""
-        return self._policy
-
-    @property
-    def n_samples(self) -> int:
-        return self._n_samples
-
-    @property
-    def n_groups(self) -> tuple[int, ...]:
-        """Of each subset."""
-        return self._n_groups
+        self.n_samples = len(subsets)
+        self.n_groups = tuple(self._core.n_groups())
+        self._hash = _hash_of(self._arguments, self.names)
 
     @property
     def arms(self) -> list[NDArray[np.uint32]]:
@@ -184,21 +170,20 @@ class Mixture:
 
     def arm(self, subset: int, group: int) -> int:
         """The number of the arm of a subset's group."""
-        problems = Problems()
-        subset = problems.integer("subset", subset, 0, len(self._n_groups) - 1)
-        group = problems.integer("group", group, 0, self._n_groups[subset] - 1)
-        problems.raise_if_any()
-        return sum(self._n_groups[:subset]) + group
+        with Problems() as problems:
+            subset = problems.integer("subset", subset, 0, len(self.n_groups) - 1)
+            group = problems.integer("group", group, 0, self.n_groups[subset] - 1)
+        return sum(self.n_groups[:subset]) + group
 
     def probabilities(self, step: int = 0) -> MixtureProbabilities:
         """Those of the draws of an optimizer step. The step matters to the policy "recorded" alone."""
-        subsets, groups = self._core.probabilities(_checked("step", step, _MOST))
+        subsets, groups = self._core.probabilities(integer_in("step", step, 0, MOST))
         return MixtureProbabilities(np.array(subsets), tuple(np.array(group) for group in groups))
 
     def draw(self, n: int, step: int = 0) -> MixtureDraws:
         """The next n draws, with the probabilities of that step; at most 16 777 216 at once."""
-        n = _checked("n", n, _MOST_DRAWS_AT_ONCE)
-        return MixtureDraws(*self._core.draw(n, _checked("step", step, _MOST)))
+        n = integer_in("n", n, 0, _MOST_DRAWS_AT_ONCE)
+        return MixtureDraws(*self._core.draw(n, integer_in("step", step, 0, MOST)))
 
     def probe_samples(self, subset: int, group: int, n: int, purpose: int = 0) -> NDArray[np.uint32]:
         """Samples of an arm with which to measure a reward; they count as no draws.
@@ -206,8 +191,8 @@ class Mixture:
         n of them, with replacement; other ones for each update, and for each `purpose`.
         """
         arm = self.arm(subset, group)
-        n = _checked("n", n, _MOST_DRAWS_AT_ONCE)
-        return self._core.probe_samples(arm, n, _checked("purpose", purpose, _MOST))
+        n = integer_in("n", n, 0, _MOST_DRAWS_AT_ONCE)
+        return self._core.probe_samples(arm, n, integer_in("purpose", purpose, 0, MOST))
 
     def update(self, subset_rewards: Any = None, group_rewards: Any = None) -> None:
         """Give the policy its rewards, whose kind is `policy.needs`.
@@ -224,25 +209,24 @@ class Mixture:
         ValueError
             For rewards that are wrong, or missing; then nothing has changed.
         """
-        problems = Problems()
-        subsets = self._rewards(subset_rewards, problems)
-        groups = groups_of("group_rewards", group_rewards, self._names, problems)
-        needs_groups = self._policy.needs == "probes"
-        if needs_groups and group_rewards is None:
-            problems.add(f"group_rewards: expected those of all groups for {self._policy.name}, got None")
-        if not needs_groups and group_rewards is not None:
-            problems.add(f"group_rewards: expected None, as {self._policy.name} reads none, got some")
-        problems.raise_if_any()
+        with Problems() as problems:
+            subsets = self._rewards(subset_rewards, problems)
+            groups = groups_of("group_rewards", group_rewards, self.names, problems)
+            needs_groups = self.policy.needs == "probes"
+            if needs_groups and group_rewards is None:
+                problems.add(f"group_rewards: expected those of all groups for {self.policy.name}, got None")
+            if not needs_groups and group_rewards is not None:
+                problems.add(f"group_rewards: expected None, as {self.policy.name} reads none, got some")
         self._core.update(subsets, groups)
 
     def _rewards(self, given: Any, problems: Problems) -> list[float]:
-        is_read = self._policy.needs != "none"
+        is_read = self.policy.needs != "none"
         if is_read and given is not None:
-            return numbers_of("subset_rewards", given, self._names, problems)
+            return numbers_of("subset_rewards", given, self.names, problems)
         if is_read:
-            problems.add(f"subset_rewards: expected those of all subsets for {self._policy.name}, got None")
+            problems.add(f"subset_rewards: expected those of all subsets for {self.policy.name}, got None")
         elif given is not None:
-            problems.add(f"subset_rewards: expected None, as {self._policy.name} reads none, got some")
+            problems.add(f"subset_rewards: expected None, as {self.policy.name} reads none, got some")
         return []
 
     @property
@@ -299,30 +283,21 @@ class Mixture:
         """
         self._core.set_state(self._checked_state(state))
 
-    def _checked_state(self, state: object) -> dict[str, Any]:
-        if not isinstance(state, Mapping) or state.get("version") != _STATE_VERSION:
-            got = state.get("version") if isinstance(state, Mapping) else state
-            raise ValueError(f"state.version: expected {_STATE_VERSION}, got {described(got)}")
+    def _checked_state(self, given: object) -> dict[str, Any]:
+        state = checked_version(given, _STATE_VERSION)
         if state.get("hash") != self._hash:
             what = f"expected {self._hash}, of this mixture's arms, policy and options"
             raise ValueError(f"state.hash: {what}, got {described(state.get('hash'))}")
-        problems = Problems()
-        checked: dict[str, Any] = {
-            name: problems.integer(f"state.{name}", state.get(name), 0, _MOST)
-            for name in ("n_draws", "n_updates")
-        }
-        draws = state.get("draws_of_arm")
-        if not isinstance(draws, list):
-            problems.add(f"state.draws_of_arm: expected a list, got {described(draws)}")
-            draws = []
-        checked["draws_of_arm"] = [
-            problems.integer(f"state.draws_of_arm[{i}]", n, 0, _MOST) for i, n in enumerate(draws)
-        ]
-        numbers = state.get("policy_numbers")
-        if not isinstance(numbers, list) or not all(type(number) in (int, float) for number in numbers):
-            problems.add(f"state.policy_numbers: expected a list of numbers, got {described(numbers)}")
-            numbers = []
-        problems.raise_if_any()
+        with Problems() as problems:
+            checked: dict[str, Any] = {
+                name: problems.integer(f"state.{name}", state.get(name), 0, MOST)
+                for name in ("n_draws", "n_updates")
+            }
+            checked["draws_of_arm"] = list_of_integers(problems, "state", state, "draws_of_arm")
+            numbers = state.get("policy_numbers")
+            if not isinstance(numbers, list) or not all(type(number) in (int, float) for number in numbers):
+                problems.add(f"state.policy_numbers: expected a list of numbers, got {described(numbers)}")
+                numbers = []
         checked["policy_numbers"] = numbers
         return checked
 
@@ -336,8 +311,8 @@ class Mixture:
         self._core.set_state(state["state"])
 
     def __repr__(self) -> str:
-        arms = f"{len(self._names)} subsets, {sum(self._n_groups)} arms, {self._n_samples} samples"
-        return f"<Mixture by {self._policy.name}: {arms}, {self.n_draws} draws, {self.n_updates} updates>"
+        arms = f"{len(self.names)} subsets, {sum(self.n_groups)} arms, {self.n_samples} samples"
+        return f"<Mixture by {self.policy.name}: {arms}, {self.n_draws} draws, {self.n_updates} updates>"
 
 
 def _counts_of(mixture: _core.Mixture) -> MixtureCounts:
@@ -346,15 +321,8 @@ def _counts_of(mixture: _core.Mixture) -> MixtureCounts:
     return MixtureCounts(n_draws, n_drawn, n_draws - n_drawn, len(draws) - n_drawn)
 
 
-def _checked(name: str, value: object, most: int) -> int:
-    problems = Problems()
-    number = problems.integer(name, value, 0, most)
-    problems.raise_if_any()
-    return number
-
-
 def _hash_of(arguments: Mapping[str, Any], names: Sequence[str]) -> str:
-    """Of all that decides draws, and of the names by which rewards are given."""
+    """Hashes all that decides draws, and the names by which rewards are given."""
     digest = hashlib.blake2b(digest_size=8)
     rest = {name: arguments[name] for name in ("policy", "with_replacement", "options")}
     digest.update(json.dumps([rest, list(names)], sort_keys=True).encode())

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from packsim import _core
 from packsim._arguments import Problems, described, is_text
-from packsim._lengths_array import MOST_SAMPLES, as_lengths
+from packsim._lengths_array import MOST_SAMPLES, as_lengths, as_numbers
 
 _NO_NUMBERS: NDArray[np.uint32] = np.zeros(0, dtype=np.uint32)
 
@@ -93,30 +93,12 @@ def quantile_groups(scores: ArrayLike, n_groups: int) -> NDArray[np.uint32]:
     ndarray of uint32, shape (n_samples,)
         The group of each sample, from 0. Read-only.
 
-    Raises
-    ------
-    ValueError
-        For arguments that are wrong.
-
     Examples
     --------
     >>> packsim.quantile_groups([0.3, 0.1, 0.9, 0.5, 0.2], 2).tolist()
     [0, 0, 1, 1, 0]
     """
-    problems = Problems()
-    n = problems.integer("n_groups", n_groups, 1, MOST_SAMPLES)
-    array = _scores(scores, problems)
-    problems.raise_if_any()
+    with Problems() as problems:
+        n = problems.integer("n_groups", n_groups, 1, MOST_SAMPLES)
+        array = as_numbers("scores", scores, problems)
     return _core.quantile_groups(array, n)
-
-
-def _scores(scores: Any, problems: Problems) -> NDArray[np.float64]:
-    try:
-        array: NDArray[Any] = np.asarray(scores)
-    except Exception:  # ragged lists, or what an __array__ of others raises
-        array = np.empty(0, dtype=object)
-    is_masked = isinstance(scores, np.ma.MaskedArray) and np.ma.is_masked(scores)
-    if array.dtype.kind not in "iuf" or array.ndim != 1 or is_masked or len(array) > MOST_SAMPLES:
-        problems.add(f"scores: expected an array of numbers of one dimension, got {described(scores)}")
-        return np.empty(0)
-    return np.ascontiguousarray(array, dtype=np.float64)

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packsim._arguments import Problems, described
-
-_MOST = 2**63 - 1
+from packsim._states import MOST, list_of_integers
 
 
 class WaitingDraws(NamedTuple):
@@ -97,7 +96,7 @@ class MixturePlace:
         return tuple(np.bincount(self.waiting.arms, minlength=len(self.trained_of_arm)).tolist())
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """Returns what JSON has of the place."""
         return {
             "step": self.step,
             "mixture": dict(self.mixture),
@@ -124,7 +123,7 @@ class MixturePlace:
         mixture, packer = (_mapping(problems, "state", state, name) for name in ("mixture", "packer"))
         rows = _mapping(problems, "state", state, "waiting")
         draws, samples, arms = (
-            _integers(problems, "state.waiting", rows, name) for name in ("draws", "samples", "arms")
+            list_of_integers(problems, "state.waiting", rows, name) for name in ("draws", "samples", "arms")
         )
         ready = state.get("ready")
         if not isinstance(ready, list) or not all(isinstance(pack, list) and pack for pack in ready):
@@ -132,13 +131,14 @@ class MixturePlace:
             ready = []
         counts = _mapping(problems, "state", state, "counts")
         trained, dropped = (
-            _integers(problems, "state.counts", counts, name) for name in ("trained_of_arm", "dropped_of_arm")
+            list_of_integers(problems, "state.counts", counts, name)
+            for name in ("trained_of_arm", "dropped_of_arm")
         )
         numbers = {
-            name: problems.integer(f"state.counts.{name}", counts.get(name), 0, _MOST)
+            name: problems.integer(f"state.counts.{name}", counts.get(name), 0, MOST)
             for name in ("truncated_samples", "trained_after_update")
         }
-        step = problems.integer("state.step", state.get("step"), 0, _MOST)
+        step = problems.integer("state.step", state.get("step"), 0, MOST)
         history = _history(problems, state.get("history"))
         problems.raise_if_any()
         if not len(draws) == len(samples) == len(arms) or any(
@@ -192,14 +192,6 @@ def _mapping(problems: Problems, place: str, state: Mapping[str, Any], name: str
     return {}
 
 
-def _integers(problems: Problems, place: str, state: Mapping[str, Any], name: str) -> list[int]:
-    value = state.get(name)
-    if isinstance(value, list):
-        return [problems.integer(f"{place}.{name}[{i}]", n, 0, _MOST) for i, n in enumerate(value)]
-    problems.add(f"{place}.{name}: expected a list of integers, got {described(value)}")
-    return []
-
-
 def _history(problems: Problems, rows: Any) -> list[Mapping[str, Any]]:
     names = {"step", "subsets", "groups", "rewards", "n_draws"}
     if (
@@ -208,8 +200,8 @@ def _history(problems: Problems, rows: Any) -> list[Mapping[str, Any]]:
         and all(isinstance(row, Mapping) and names <= set(row) for row in rows)
     ):
         for i, row in enumerate(rows):
-            problems.integer(f"state.history[{i}].step", row["step"], 0, _MOST)
-            problems.integer(f"state.history[{i}].n_draws", row["n_draws"], 0, _MOST)
+            problems.integer(f"state.history[{i}].step", row["step"], 0, MOST)
+            problems.integer(f"state.history[{i}].n_draws", row["n_draws"], 0, MOST)
         return list(rows)
     problems.add(f"state.history: expected rows of probabilities, got {described(rows)}")
     return []

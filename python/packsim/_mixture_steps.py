@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from packsim import _core
 from packsim._arguments import Problems
+from packsim._balance import dealt_in_rounds
 from packsim._micro_batch import MicroBatch
 from packsim._mixing_policies import groups_of, numbers_of
 from packsim._mixture import Mixture
@@ -23,7 +24,7 @@ from packsim._stream_packer import StreamPacker
 _MOST_SHOWN = 10
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class MixtureMicroBatch(MicroBatch):
     """The micro-batch of a mixture.
 
@@ -40,9 +41,9 @@ class MixtureMicroBatch(MicroBatch):
         Cut off over-long samples.
     """
 
-    arms: NDArray[np.uint32] = field(default_factory=lambda: np.zeros(0, dtype=np.uint32))
-    draws: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    truncated_tokens: int = 0
+    arms: NDArray[np.uint32]
+    draws: NDArray[np.int64]
+    truncated_tokens: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +84,7 @@ class MixtureStep:
         self.loss_tokens = data.loss_tokens[self.samples]
         self._bounds = np.cumsum([0, *map(len, packs)])
         self._normaliser = normaliser
-        self._group = PlanGroup(capacity_tokens, sp_degree=1, cp_degree=1, gc_layers=0, n_packs=len(packs))
+        self._group = PlanGroup(capacity_tokens, n_packs=len(packs))
         self._loss_tokens_of_pack = self._sums(self.loss_tokens)
         self._samples_of_pack = self._sums(self.loss_tokens > 0)  # with loss
         # All ranks have equally many packs, so what they weigh does not depend on who has which.
@@ -94,26 +95,15 @@ class MixtureStep:
         )
 
     def _sums(self, values: NDArray[Any]) -> NDArray[np.int64]:
-        """Of each pack; none of them is empty."""
+        """Returns the sum of each pack; none of them is empty."""
         return np.add.reduceat(values, self._bounds[:-1], dtype=np.int64)
 
     def of_rank(self, rank: int, world_size: int) -> list[MixtureMicroBatch]:
-        """The micro-batches of a rank, those that cost most first.
-
-        Packs by descending cost are dealt round by round, so that ranks do about the same in each; in a round
-        the rank that has least so far gets the most. Their number is a multiple of that of ranks.
-        """
+        """The micro-batches of a rank, those that cost most first. Packs are a multiple of ranks."""
         lengths = self.tokens.astype(np.int64)
         costs = self._sums(lengths * (_core.linear_weight_tokens + lengths))
-        rounds = np.argsort(-costs, kind="stable").reshape(-1, world_size)
-        loads = np.zeros(world_size, dtype=np.int64)
-        own = []
-        for packs in rounds:
-            ranks = np.argsort(loads, kind="stable")
-            loads[ranks] += costs[packs]
-            own.append(int(packs[ranks == rank][0]))
-        is_last = [False] * (len(own) - 1) + [True]
-        return [self._micro_batch(pack, rank, round, is_last[round]) for round, pack in enumerate(own)]
+        own = dealt_in_rounds(costs, world_size)[rank::world_size].tolist()
+        return [self._micro_batch(pack, rank, round, round == len(own) - 1) for round, pack in enumerate(own)]
 
     def _micro_batch(self, pack: int, rank: int, round: int, is_last: bool) -> MixtureMicroBatch:
         inside = slice(int(self._bounds[pack]), int(self._bounds[pack + 1]))
@@ -124,7 +114,6 @@ class MixtureStep:
             round=round,
             first_gpu=rank,
             group=self._group,
-            after_barrier=False,
             samples=self.samples[inside],
             starts_tokens=np.zeros(len(tokens), dtype=np.int32),
             tokens=tokens,
@@ -138,32 +127,28 @@ class MixtureStep:
         )
 
 
+@dataclass(eq=False)
 class MixtureSteps:
     """Draws and packs step after step. What comes depends on the place and on the arguments alone.
 
     A step's samples are drawn when its packs are missing, a window at most at once, with the probabilities of
     that step. Samples that the packer holds, and packs that wait for a later step, stay over an update.
+    `place` is behind the steps so far.
     """
 
-    def __init__(
-        self,
-        mixture: Mixture,
-        packer: StreamPacker,
-        data: DrawnSamples,
-        packs_per_step: int,
-        normaliser: Normaliser,
-    ) -> None:
-        self._mixture = mixture
-        self._packer = packer
-        self._data = data
-        self._packs_per_step = packs_per_step
-        self._normaliser = normaliser
-        n_arms = sum(mixture.n_groups)
-        row = _history_row(mixture, 0, None)
-        self._place = MixturePlace(
+    mixture: Mixture
+    packer: StreamPacker
+    data: DrawnSamples
+    packs_per_step: int
+    normaliser: Normaliser
+
+    def __post_init__(self) -> None:
+        n_arms = sum(self.mixture.n_groups)
+        row = _history_row(self.mixture, 0, None)
+        self.place = MixturePlace(
             step=0,
-            mixture=mixture.state_dict(),
-            packer=packer.state_dict(),
+            mixture=self.mixture.state_dict(),
+            packer=self.packer.state_dict(),
             ready=(),
             waiting=WaitingDraws.of([], [], []),
             trained_of_arm=(0,) * n_arms,
@@ -173,42 +158,37 @@ class MixtureSteps:
             history=(row,),
         )
 
-    @property
-    def place(self) -> MixturePlace:
-        """Behind the steps so far. It never changes."""
-        return self._place
-
     def go_to(self, place: MixturePlace) -> None:
         """Go on from a place. ValueError for one of other arguments; the place is then the old one."""
-        before = self._place
+        before = self.place
         try:
-            self._mixture.load_state_dict(place.mixture)
-            self._packer.load_state_dict(place.packer)
+            self.mixture.load_state_dict(place.mixture)
+            self.packer.load_state_dict(place.packer)
         except ValueError:
-            self._mixture.load_state_dict(before.mixture)
-            self._packer.load_state_dict(before.packer)
+            self.mixture.load_state_dict(before.mixture)
+            self.packer.load_state_dict(before.packer)
             raise
-        self._place = place
+        self.place = place
 
     def next_step(self) -> MixtureStep:
         """The packs of the next step; the place is then behind them."""
-        before = self._place
+        before = self.place
         waiting, ready = before.waiting, deque(before.ready)
         dropped = np.array(before.dropped_of_arm)
-        draws_anew = len(ready) < self._packs_per_step
-        while len(ready) < self._packs_per_step:
+        draws_anew = len(ready) < self.packs_per_step
+        while len(ready) < self.packs_per_step:
             waiting, left_out = self._drawn(before.step, waiting, ready)
             dropped += left_out
-        packs = [ready.popleft() for _ in range(self._packs_per_step)]
-        capacity_tokens = self._packer.setting.capacity_tokens
-        step = MixtureStep(before.step, packs, waiting, self._data, self._normaliser, capacity_tokens)
+        packs = [ready.popleft() for _ in range(self.packs_per_step)]
+        capacity_tokens = self.packer.setting.capacity_tokens
+        step = MixtureStep(before.step, packs, waiting, self.data, self.normaliser, capacity_tokens)
         n_arms = len(before.trained_of_arm)
         trained = np.array(before.trained_of_arm) + np.bincount(step.arms, minlength=n_arms)
-        self._place = replace(
+        self.place = replace(
             before,
             step=before.step + 1,
-            mixture=self._mixture.state_dict() if draws_anew else before.mixture,
-            packer=self._packer.state_dict() if draws_anew else before.packer,
+            mixture=self.mixture.state_dict() if draws_anew else before.mixture,
+            packer=self.packer.state_dict() if draws_anew else before.packer,
             ready=tuple(ready),
             waiting=step.left,
             trained_of_arm=tuple(trained.tolist()),
@@ -224,13 +204,13 @@ class MixtureSteps:
         self, step: int, waiting: WaitingDraws, ready: deque[NDArray[np.int64]]
     ) -> tuple[WaitingDraws, NDArray[np.int64]]:
         """Draw and pack a window: what waits now, and how many draws of each arm are left out."""
-        first = self._mixture.n_draws
-        samples, arms = self._mixture.draw(self._packer.room_samples, step)
-        packs = self._packer.push(self._data.lengths_tokens[samples])
+        first = self.mixture.n_draws
+        samples, arms = self.mixture.draw(self.packer.room_samples, step)
+        packs = self.packer.push(self.data.lengths_tokens[samples])
         ready.extend(pack.astype(np.int64) for pack in packs)
-        left_out = self._data.left_out[samples]
+        left_out = self.data.left_out[samples]
         is_in = np.flatnonzero(~left_out)
-        n_arms = len(self._place.trained_of_arm)
+        n_arms = len(self.place.trained_of_arm)
         return (
             waiting.with_more(first + is_in, samples[is_in], arms[is_in]),
             np.bincount(arms[left_out], minlength=n_arms),
@@ -238,30 +218,29 @@ class MixtureSteps:
 
     def update(self, rewards: tuple[Any, Any] | None) -> None:
         """Update the mixture before the next step. rewards: of subsets and groups, or None."""
-        given = _as_rows(self._mixture, rewards)
+        given = _as_rows(self.mixture, rewards)
         if given is None:
-            self._mixture.update()
+            self.mixture.update()
         else:
-            self._mixture.update(given["subsets"], given["groups"])
-        row = _history_row(self._mixture, self._place.step, given)
-        self._place = replace(
-            self._place, mixture=self._mixture.state_dict(), history=(*self._place.history, row)
+            self.mixture.update(given["subsets"], given["groups"])
+        row = _history_row(self.mixture, self.place.step, given)
+        self.place = replace(
+            self.place, mixture=self.mixture.state_dict(), history=(*self.place.history, row)
         )
 
 
 def _as_rows(mixture: Mixture, rewards: tuple[Any, Any] | None) -> dict[str, Any] | None:
-    """As JSON has them. ValueError for what are no rewards."""
+    """Returns rewards as JSON has them. ValueError for what are no rewards."""
     if rewards is None:
         return None
-    problems = Problems()
-    if not isinstance(rewards, (tuple, list)) or len(rewards) != 2:
-        problems.add(f"measure: expected (subset_rewards, group_rewards), got {type(rewards).__name__}")
-        problems.raise_if_any()
-    subsets = numbers_of("measure: subset_rewards", rewards[0], mixture.names, problems)
-    groups = None
-    if rewards[1] is not None:
-        groups = groups_of("measure: group_rewards", rewards[1], mixture.names, problems)
-    problems.raise_if_any()
+    with Problems() as problems:
+        if not isinstance(rewards, (tuple, list)) or len(rewards) != 2:
+            problems.add(f"measure: expected (subset_rewards, group_rewards), got {type(rewards).__name__}")
+            problems.raise_if_any()
+        subsets = numbers_of("measure: subset_rewards", rewards[0], mixture.names, problems)
+        groups = None
+        if rewards[1] is not None:
+            groups = groups_of("measure: group_rewards", rewards[1], mixture.names, problems)
     return {"subsets": subsets, "groups": groups}
 
 

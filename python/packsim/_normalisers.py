@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 
 from packsim import _core
-from packsim._arguments import described
+from packsim._arguments import row_named
 
 
 @dataclass(frozen=True)
@@ -47,18 +47,14 @@ class LossBias:
     most_sum: float
 
 
-@lru_cache(maxsize=1)
+@cache
 def normalisers() -> tuple[Normaliser, ...]:
     """Every normaliser; the first one is what plans have where nothing else is asked for."""
     return tuple(Normaliser(**row) for row in _core.normalisers())
 
 
 def find_normaliser(name: object) -> Normaliser:
-    for row in normalisers():
-        if isinstance(name, str) and row.name == name:
-            return row
-    known = ", ".join(row.name for row in normalisers())
-    raise ValueError(f"normaliser: expected one of {known}, got {described(name)}")
+    return row_named("normaliser", name, normalisers())
 
 
 @dataclass(frozen=True)

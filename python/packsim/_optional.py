@@ -12,11 +12,11 @@ def import_optional(name: str, needed_for: str, extra: str = "lengths") -> Any:
     Raises
     ------
     ImportError
-        Where the package is missing, with what needs it and how to install it.
+        Where the package is missing, or one that it needs: with what needs it and how to install it.
     """
     try:
         return importlib.import_module(name)
     except ImportError as error:
-        package = name.partition(".")[0]
+        package = (error.name or name).partition(".")[0]
         message = f"{needed_for} needs {package}: pip install packsim[{extra}]"
         raise ImportError(message, name=package) from error

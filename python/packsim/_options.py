@@ -8,7 +8,7 @@ from functools import cache
 from typing import Literal, Union
 
 from packsim import _core
-from packsim._arguments import Problems, nearest_hint
+from packsim._arguments import Problems, not_read
 from packsim._strategies import Strategy, find_strategy
 
 OptionValue = Union[bool, int, float, str]
@@ -76,7 +76,7 @@ def check_options(
         if name in read:
             checked[name] = _checked(read[name], value, problems)
         else:
-            problems.add(_not_read(strategy, name, list(read)))
+            problems.add(not_read(name, strategy.name, list(read)))
     return checked
 
 
@@ -90,9 +90,3 @@ def _checked(option: Option, value: object, problems: Problems) -> OptionValue:
     if option.kind == "seconds":
         return problems.number(option.name, value, option.low, option.high)
     return problems.word(option.name, value, option.words)
-
-
-def _not_read(strategy: Strategy, name: str, read: list[str]) -> str:
-    names = ", ".join(read) if read else "none"
-    hint = nearest_hint(name, read)
-    return f"{name}: expected an option that {strategy.name} reads{hint}, which are: {names}"

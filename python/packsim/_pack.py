@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from packsim import _core
-from packsim._arguments import Problems, described
+from packsim._arguments import Problems, array_of, described
 from packsim._lengths_array import MOST_SAMPLES, LengthsLike, as_lengths
 from packsim._options import DEFAULT_SEED, check_options, check_seed
 from packsim._packing import Packing
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from packsim._option_types import Options
 
 _OVER_LONG = ("error", "drop", "truncate", "split", "own_pack")
-_EMPTY = ("drop", "keep", "error")
-_MOST_GPUS = 1 << 20
+EMPTY = ("drop", "keep", "error")
+MOST_GPUS = 1 << 20
 _MOST_EXTRA = (1 << 31) - 1
-_MOST_TOKENS = 10**12
+MOST_TOKENS = 10**12
 
 
 def pack(
@@ -110,7 +110,7 @@ def pack(
         raise ValueError(f"{what}, got {row.name}; packsim run packs with it, for the model of a scenario")
     problems = Problems()
     capacities = problems.integers("capacity_tokens", capacity_tokens, 1, _core.longest_capacity_tokens)
-    degrees = problems.integers("sp_degree", sp_degree, 1, _MOST_GPUS)
+    degrees = problems.integers("sp_degree", sp_degree, 1, MOST_GPUS)
     if len(degrees) not in (1, len(capacities)):
         problems.add(
             f"sp_degree: expected one, or one for each of {len(capacities)} capacities, got {len(degrees)}"
@@ -119,9 +119,9 @@ def pack(
     if window_samples is not None:
         window = problems.integer("window_samples", window_samples, 0, 1 << 32)
     policy = problems.word("over_long", over_long, _OVER_LONG)
-    empty_policy = problems.word("empty", empty, _EMPTY)
-    gpus = problems.integer("n_gpus", n_gpus, 1, _MOST_GPUS)
-    batch = problems.integer("tokens_per_iteration", tokens_per_iteration, 0, _MOST_TOKENS)
+    empty_policy = problems.word("empty", empty, EMPTY)
+    gpus = problems.integer("n_gpus", n_gpus, 1, MOST_GPUS)
+    batch = problems.integer("tokens_per_iteration", tokens_per_iteration, 0, MOST_TOKENS)
     if not row.forms_iterations and (gpus, batch, set(degrees)) != (1, 0, {1}):
         setting = "n_gpus, tokens_per_iteration, sp_degree"
         problems.add(f"{setting}: expected none for {row.name}, which forms no iterations")
@@ -163,10 +163,7 @@ def pack(
 
 
 def _as_groups(group_of: ArrayLike) -> NDArray[np.int64]:
-    try:
-        array = np.asarray(group_of)
-    except Exception:  # ragged lists, or what an __array__ of others raises
-        array = np.empty(0, dtype=object)
+    array = array_of(group_of)
     if array.ndim != 1 or array.dtype.kind not in "iu" and len(array) > 0:
         what = "group_of: expected an array of integers of one dimension"
         raise ValueError(f"{what}, got {described(group_of)}")

@@ -16,23 +16,19 @@ from packsim._arguments import index_of
 
 
 @dataclass(frozen=True)
-class PackCounts:
-    """What became of the samples, in samples and tokens: every sample is packed, or counted here.
+class SampleCounts:
+    """What became of samples, in samples and tokens: every one is packed, held, or counted here.
 
     Attributes
     ----------
     n_samples, n_tokens
-        Of the data.
+        Of the data, or taken from the stream so far.
     dropped_samples, dropped_tokens
         Over-long, left out.
     empty_samples
         Without tokens, left out.
     truncated_samples, truncated_tokens
         Samples that were cut short and are packed, and the tokens cut off.
-    split_samples
-        Packed in several pieces; nothing lost.
-    own_pack_samples
-        Over-long, in a pack of their own.
     """
 
     n_samples: int
@@ -42,6 +38,20 @@ class PackCounts:
     empty_samples: int
     truncated_samples: int
     truncated_tokens: int
+
+
+@dataclass(frozen=True)
+class PackCounts(SampleCounts):
+    """The counts of a data set, beside those of `SampleCounts`.
+
+    Attributes
+    ----------
+    split_samples
+        Packed in several pieces; nothing lost.
+    own_pack_samples
+        Over-long, in a pack of their own.
+    """
+
     split_samples: int
     own_pack_samples: int
 

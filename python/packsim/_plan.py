@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -13,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packsim import _core
-from packsim._arguments import described, index_of, is_text
+from packsim._arguments import described, is_text
+from packsim._iterations import Iterations
 from packsim._lengths_array import LengthsLike, as_lengths
 from packsim._micro_batch import MicroBatch
 from packsim._normalisers import LossBias, Normaliser, find_normaliser
@@ -36,17 +36,17 @@ class PlanGroup:
     """
 
     capacity_tokens: int
-    sp_degree: int
-    cp_degree: int
-    gc_layers: int
-    n_packs: int
+    sp_degree: int = 1
+    cp_degree: int = 1
+    gc_layers: int = 0
+    n_packs: int = 0
 
     @property
     def n_gpus(self) -> int:
         return self.sp_degree * self.cp_degree
 
 
-class Plan:
+class Plan(Iterations):
     """A whole schedule: iterations of packs placed on GPUs, with their loss weights.
 
     What `packsim run --plan` prices, and what a training loop executes. Made by `make_plan()`, or opened from
@@ -58,7 +58,10 @@ class Plan:
     facts : dict
         What the plan says of its making: strategy, policies, seed, counts of what became of every sample. The
         keys are those of docs/plan_files.md.
-    groups : tuple of PlanGroup
+    normaliser : Normaliser
+        Of the weights.
+    iterations : structured ndarray of first_placed, n_placed
+        Which part of `placed` each trains.
     """
 
     def __init__(self, core: _core.Plan, path: str | None = None) -> None:
@@ -66,17 +69,15 @@ class Plan:
         self._path = path
         self.facts: dict[str, Any] = json.loads(core.facts)
         self.groups = tuple(
-            PlanGroup(
-                capacity_tokens=int(row["capacity_tokens"]),
-                sp_degree=int(row["sp_degree"]),
-                cp_degree=int(row["cp_degree"]),
-                gc_layers=int(row["gc_layers"]),
-                n_packs=int(row["n_packs"]),
-            )
+            PlanGroup(**{field.name: int(row[field.name]) for field in fields(PlanGroup)})
             for row in core.groups
         )
+        self.content_hash = f"{core.content_hash:016x}"
         self._first_packs = core.groups["first_pack"]
-        self._normaliser = find_normaliser(self.facts["normaliser"])
+        self.normaliser: Normaliser = find_normaliser(self.facts["normaliser"])
+        self.n_samples = int(self.facts["n_samples"])
+        self.iterations: NDArray[np.void] = core.iterations
+        self.iterations_per_epoch = len(self.iterations) // self.n_epochs
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Plan:
@@ -111,44 +112,6 @@ class Plan:
         self._core.save(_file_name(path))
 
     @property
-    def content_hash(self) -> str:
-        """16 hexadecimal digits that tell plans apart."""
-        return f"{self._core.content_hash:016x}"
-
-    @property
-    def n_gpus(self) -> int:
-        """GPUs that packs are placed on; tensor-parallel groups and pipelines count as one."""
-        return int(self.facts["n_gpus"])
-
-    @property
-    def n_epochs(self) -> int:
-        return int(self.facts["epochs"])
-
-    @property
-    def n_iterations(self) -> int:
-        """Optimizer steps of all epochs."""
-        return len(self._iterations)
-
-    @property
-    def iterations_per_epoch(self) -> int:
-        return self.n_iterations // self.n_epochs
-
-    @property
-    def n_samples(self) -> int:
-        """Samples of the data set, those that were left out among them."""
-        return int(self.facts["n_samples"])
-
-    @property
-    def normaliser(self) -> Normaliser:
-        """Of the weights."""
-        return self._normaliser
-
-    @property
-    def iterations(self) -> NDArray[np.void]:
-        """first_placed, n_placed of each iteration: which part of `placed` it trains."""
-        return self._core.iterations
-
-    @property
     def placed(self) -> NDArray[np.void]:
         """pack (of its group), first_gpu, group, round, flags of each placed pack."""
         return self._core.placed
@@ -159,35 +122,14 @@ class Plan:
         return self._core.weights
 
     @cached_property
-    def _iterations(self) -> NDArray[np.void]:
-        return self._core.iterations
-
-    @cached_property
     def _arrays(self) -> _Arrays:
         # Whoever trains needs these, and nobody is to train what is not true.
         self.check()
         return _Arrays(self._core)
 
-    def micro_batches(self, iteration: int) -> list[MicroBatch]:
-        """The packs of an iteration on all GPUs, rounds ascending."""
-        iteration = index_of("iteration", iteration)
-        if not 0 <= iteration < self.n_iterations:
-            raise IndexError(f"iteration: expected 0..{self.n_iterations - 1}, got {iteration}")
-        first, n_placed = self._iterations[iteration].tolist()
-        return [self._micro_batch(iteration, first + i) for i in range(n_placed)]
-
-    def __iter__(self) -> Iterator[list[MicroBatch]]:
-        """Iteration after iteration, of all epochs."""
-        return (self.micro_batches(iteration) for iteration in range(self.n_iterations))
-
-    def __len__(self) -> int:
-        return self.n_iterations
-
     def _placed_in(self, iteration: int) -> tuple[int, NDArray[np.void]]:
-        """(index of the first, the placed packs) of an iteration."""
-        if not 0 <= iteration < self.n_iterations:
-            raise IndexError(f"iteration: expected 0..{self.n_iterations - 1}, got {iteration}")
-        first, n_placed = self._iterations[iteration].tolist()
+        self._check(iteration)
+        first, n_placed = self.iterations[iteration].tolist()
         return first, self._arrays.placed[first : first + n_placed]
 
     def _micro_batch(self, iteration: int, placed_index: int) -> MicroBatch:
@@ -212,7 +154,7 @@ class Plan:
             tokens=tokens,
             loss_tokens=loss_tokens,
             weight=float(arrays.weights[placed_index]),
-            weight_per_sample=self._normaliser.per_sample,
+            weight_per_sample=self.normaliser.per_sample,
         )
 
     def with_normaliser(self, normaliser: str) -> Plan:
@@ -224,7 +166,7 @@ class Plan:
         """How a normaliser's loss (by default the plan's) differs from the mean over all loss tokens."""
         return LossBias(
             **self._core.loss_bias(
-                find_normaliser(self._normaliser.name if normaliser is None else normaliser).name
+                find_normaliser(self.normaliser.name if normaliser is None else normaliser).name
             )
         )
 

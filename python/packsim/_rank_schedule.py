@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packsim._arguments import Problems
+from packsim._iterations import Iterations
 from packsim._micro_batch import MicroBatch
 from packsim._plan import PlanGroup
-from packsim._schedulable import Schedulable
 
-# Of a turn without a pack: nothing is shared, nothing is recomputed.
-_IDLE_GROUP = PlanGroup(capacity_tokens=1, sp_degree=1, cp_degree=1, gc_layers=0, n_packs=0)
+# A turn without a pack has this group: nothing is shared, nothing is recomputed.
+_IDLE_GROUP = PlanGroup(capacity_tokens=1)
 
 
 @dataclass(frozen=True)
@@ -50,15 +50,11 @@ class Turn:
         return MicroBatch(
             iteration=self.iteration,
             round=self.round,
-            first_gpu=0,
             group=_IDLE_GROUP,
-            after_barrier=False,
             samples=np.zeros(0, dtype=np.uint32),
             starts_tokens=np.zeros(0, dtype=np.int32),
             tokens=np.zeros(0, dtype=np.int32),
             loss_tokens=np.zeros(0, dtype=np.int32),
-            weight=0.0,
-            weight_per_sample=False,
             is_last=self.is_last,
         )
 
@@ -88,11 +84,10 @@ class RankSchedule:
         Where the plan does not fit on this many processes: with what would.
     """
 
-    def __init__(self, plan: Schedulable, rank: int, world_size: int) -> None:
-        problems = Problems()
-        self.world_size = problems.integer("world_size", world_size, 1, plan.n_gpus)
-        self.rank = problems.integer("rank", rank, 0, self.world_size - 1)
-        problems.raise_if_any()
+    def __init__(self, plan: Iterations, rank: int, world_size: int) -> None:
+        with Problems() as problems:
+            self.world_size = problems.integer("world_size", world_size, 1, plan.n_gpus)
+            self.rank = problems.integer("rank", rank, 0, self.world_size - 1)
         if plan.n_gpus % self.world_size != 0:
             what = f"world_size: expected a divisor of the plan's {plan.n_gpus} GPUs"
             raise ValueError(f"{what}, got {self.world_size}")
@@ -107,7 +102,7 @@ class RankSchedule:
         return range(first, first + max(micro_batch.group.n_gpus // self.gpus_per_rank, 1))
 
     def turns(self, iteration: int) -> list[Turn]:
-        """Of one iteration of the plan; the same number on every rank."""
+        """Returns the turns of one iteration of the plan; there are equally many on every rank."""
         first_placed, placed = self.plan._placed_in(iteration)
         first_ranks = placed["first_gpu"].astype(np.int64) // self.gpus_per_rank
         n_ranks = np.maximum(self._gpus_of_group[placed["group"]] // self.gpus_per_rank, 1)
@@ -151,18 +146,17 @@ class RankSchedule:
         return list(n_turns.items())
 
 
-def _check_alignment(plan: Schedulable, gpus_per_rank: int) -> None:
-    problems = Problems()
-    for index, group in enumerate(plan.groups):
-        degree = group.n_gpus
-        if degree % gpus_per_rank != 0 and gpus_per_rank % degree != 0:
-            what = f"world_size: packs of group {index} are on {degree} GPUs each, and processes take"
-            fits = f"expected one of {_fitting_sizes(plan)}, got {plan.n_gpus // gpus_per_rank}"
-            problems.add(f"{what} {gpus_per_rank}, so that packs would lie across their edges: {fits}")
-    problems.raise_if_any()
+def _check_alignment(plan: Iterations, gpus_per_rank: int) -> None:
+    with Problems() as problems:
+        for index, group in enumerate(plan.groups):
+            degree = group.n_gpus
+            if degree % gpus_per_rank != 0 and gpus_per_rank % degree != 0:
+                what = f"world_size: packs of group {index} are on {degree} GPUs each, and processes take"
+                fits = f"expected one of {_fitting_sizes(plan)}, got {plan.n_gpus // gpus_per_rank}"
+                problems.add(f"{what} {gpus_per_rank}, so that packs would lie across their edges: {fits}")
 
 
-def _fitting_sizes(plan: Schedulable) -> list[int]:
+def _fitting_sizes(plan: Iterations) -> list[int]:
     degrees = {group.n_gpus for group in plan.groups}
     return [
         plan.n_gpus // fold

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packsim._arguments import Problems, described
+from packsim._iterations import Iterations
 from packsim._micro_batch import MicroBatch
 from packsim._plan import Plan, PlanGroup
 
@@ -18,7 +19,7 @@ from packsim._plan import Plan, PlanGroup
 _SHARED_FACTS = ("strategy", "n_gpus", "over_long", "padding", "pad_multiple_tokens", "normaliser")
 
 
-class RepackedPlan:
+class RepackedPlan(Iterations):
     """A plan that packs the samples anew in every epoch, each time in another order.
 
     A `Plan` trains the same packs in every epoch, so that a sample always has the same neighbours. Here,
@@ -61,42 +62,42 @@ class RepackedPlan:
         epochs: int,
         seed: int = 1024,
     ) -> None:
-        problems = Problems()
-        self._plan_of = plan_of
-        self._n_samples = problems.integer("n_samples", n_samples, 0, 2**32 - 1)
-        self._n_epochs = problems.integer("epochs", epochs, 1, 1 << 16)
-        self._seed = problems.integer("seed", seed, 0, 2**32 - 1 - self._n_epochs)
-        problems.raise_if_any()
+        with Problems() as problems:
+            self._plan_of = plan_of
+            self.n_samples = problems.integer("n_samples", n_samples, 0, 2**32 - 1)
+            self._n_epochs = problems.integer("epochs", epochs, 1, 1 << 16)
+            self._seed = problems.integer("seed", seed, 0, 2**32 - 1 - self._n_epochs)
         self._current: tuple[int, Plan, NDArray[np.int64]] | None = None
         self._hashes: list[str] = []
         n_iterations: list[int] = []
         first, _ = self._epoch(0)
         self.facts: dict[str, Any] = first.facts | {"epochs": self._n_epochs}
         self.groups: tuple[PlanGroup, ...] = first.groups
-        for epoch in range(self._n_epochs):
-            plan, _ = self._epoch(epoch)
-            self._check(plan, epoch, problems)
-            self._hashes.append(plan.content_hash)
-            n_iterations.append(plan.n_iterations)
-        problems.raise_if_any()
-        self._iterations_per_epoch = max(n_iterations)
-        self.repeated_iterations = tuple(self._iterations_per_epoch - n for n in n_iterations)
+        with Problems() as problems:
+            for epoch in range(self._n_epochs):
+                plan, _ = self._epoch(epoch)
+                self._check_epoch(plan, epoch, problems)
+                self._hashes.append(plan.content_hash)
+                n_iterations.append(plan.n_iterations)
+        self.iterations_per_epoch = max(n_iterations)
+        self.repeated_iterations = tuple(self.iterations_per_epoch - n for n in n_iterations)
         self.content_hash = hashlib.sha256(" ".join(self._hashes).encode()).hexdigest()[:16]
 
-    def _check(self, plan: Plan, epoch: int, problems: Problems) -> None:
+    def _check_epoch(self, plan: Plan, epoch: int, problems: Problems) -> None:
         place = f"plan_of: epoch {epoch}"
         if plan.n_epochs != 1:
             problems.add(f"{place}: expected a plan of one epoch, got one of {plan.n_epochs}")
         if plan.n_iterations == 0:
             problems.add(f"{place}: expected at least one iteration, got none")
-        if plan.n_samples != self._n_samples:
-            expected = f"expected a plan of {self._n_samples} samples"
+        if plan.n_samples != self.n_samples:
+            expected = f"expected a plan of {self.n_samples} samples"
             problems.add(f"{place}: {expected}, got one of {plan.n_samples}")
         for name in _SHARED_FACTS:
             if plan.facts[name] != self.facts[name]:
                 expected = f"expected {name} {self.facts[name]!r}, as in epoch 0"
                 problems.add(f"{place}: {expected}, got {plan.facts[name]!r}")
-        if [_setting(group) for group in plan.groups] != [_setting(group) for group in self.groups]:
+        found, expected_groups = ([replace(one, n_packs=0) for one in of.groups] for of in (plan, self))
+        if found != expected_groups:
             problems.add(f"{place}: expected the groups of epoch 0, got others")
 
     def _epoch(self, epoch: int) -> tuple[Plan, NDArray[np.int64]]:
@@ -105,7 +106,7 @@ class RepackedPlan:
             self._current = None  # let go of the last plan before the next one is made
             seed = self._seed + epoch
             # The legacy generator gives the same on all versions of numpy.
-            order = np.random.RandomState(seed).permutation(self._n_samples).astype(np.int64)
+            order = np.random.RandomState(seed).permutation(self.n_samples).astype(np.int64)
             plan = self._plan_of(order, seed)
             if not isinstance(plan, Plan):
                 raise ValueError(f"plan_of: expected it to return a plan, got {described(plan)}")
@@ -117,38 +118,11 @@ class RepackedPlan:
             self._current = epoch, plan, order
         return self._current[1], self._current[2]
 
-    @property
-    def n_gpus(self) -> int:
-        return int(self.facts["n_gpus"])
-
-    @property
-    def n_epochs(self) -> int:
-        return self._n_epochs
-
-    @property
-    def n_iterations(self) -> int:
-        """Optimizer steps of all epochs."""
-        return self._n_epochs * self._iterations_per_epoch
-
-    @property
-    def iterations_per_epoch(self) -> int:
-        return self._iterations_per_epoch
-
-    @property
-    def n_samples(self) -> int:
-        """Samples of the data set, those that were left out among them."""
-        return self._n_samples
-
     def plan_of_epoch(self, epoch: int) -> Plan:
         """The plan of one epoch, whose samples are numbered in the order of that epoch."""
         if not 0 <= epoch < self._n_epochs:
             raise IndexError(f"epoch: expected 0..{self._n_epochs - 1}, got {epoch}")
         return self._epoch(epoch)[0]
-
-    def micro_batches(self, iteration: int) -> list[MicroBatch]:
-        """The packs of an iteration on all GPUs, rounds ascending."""
-        first, placed = self._placed_in(iteration)
-        return [self._micro_batch(iteration, first + index) for index in range(len(placed))]
 
     def _placed_in(self, iteration: int) -> tuple[int, NDArray[np.void]]:
         epoch, of_epoch = self._place(iteration)
@@ -163,25 +137,13 @@ class RepackedPlan:
 
     def _place(self, iteration: int) -> tuple[int, int]:
         """(epoch, iteration in it)"""
-        if not 0 <= iteration < self.n_iterations:
-            raise IndexError(f"iteration: expected 0..{self.n_iterations - 1}, got {iteration}")
-        epoch, of_epoch = divmod(iteration, self._iterations_per_epoch)
+        self._check(iteration)
+        epoch, of_epoch = divmod(iteration, self.iterations_per_epoch)
         n_repeated = self.repeated_iterations[epoch]
-        # At the beginning, so that an iteration that is short stays the last one.
+        # Repeated iterations come first, so that an iteration that is short stays the last one.
         return epoch, of_epoch if of_epoch < n_repeated else of_epoch - n_repeated
-
-    def __iter__(self) -> Iterator[list[MicroBatch]]:
-        """Iteration after iteration, of all epochs."""
-        return (self.micro_batches(iteration) for iteration in range(self.n_iterations))
-
-    def __len__(self) -> int:
-        return self.n_iterations
 
     def __repr__(self) -> str:
         where = f"{self.n_iterations} iterations in {self.n_epochs} epochs on {self.n_gpus} GPUs"
         repeated = f"{sum(self.repeated_iterations)} of them trained twice"
         return f"<RepackedPlan by {self.facts['name']}: {self.n_samples} samples, {where}, {repeated}>"
-
-
-def _setting(group: PlanGroup) -> PlanGroup:
-    return replace(group, n_packs=0)

@@ -35,8 +35,6 @@ class Report:
 
 @final
 class Grid:
-    @property
-    def n_points(self) -> int: ...
     def run(
         self,
         out: str,
@@ -63,8 +61,7 @@ def read_grid(
     lengths: Sequence[tuple[str, NDArray[np.int32]]] | None,
     library: str,
 ) -> Grid: ...
-def load_scenario(path: str, settings: Sequence[str], library: str) -> Scenario: ...
-def scenario_of_text(text: str, name: str, settings: Sequence[str], library: str) -> Scenario: ...
+def read_scenario(text_or_path: str, name: str, settings: Sequence[str], library: str) -> Scenario: ...
 def compare(
     scenario: Scenario,
     strategies: Sequence[str],

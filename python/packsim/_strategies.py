@@ -7,7 +7,7 @@ from functools import cache
 from typing import Literal
 
 from packsim import _core
-from packsim._arguments import nearest_hint, shown
+from packsim._arguments import row_named
 
 
 @dataclass(frozen=True)
@@ -62,15 +62,5 @@ def strategies() -> tuple[Strategy, ...]:
     )
 
 
-@cache
-def _by_name() -> dict[str, Strategy]:
-    return {strategy.name: strategy for strategy in strategies()}
-
-
 def find_strategy(name: object) -> Strategy:
-    """The strategy of that name; ValueError names the known ones."""
-    if isinstance(name, str) and name in _by_name():
-        return _by_name()[name]
-    names = list(_by_name())
-    hint = nearest_hint(name, names) if isinstance(name, str) else ""
-    raise ValueError(f"strategy: expected one of {', '.join(names)}{hint}, got {shown(name, 100)}")
+    return row_named("strategy", name, strategies())

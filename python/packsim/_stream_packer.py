@@ -9,6 +9,7 @@ from packsim import _core
 from packsim._arguments import described
 from packsim._lengths_array import LengthsLike, as_lengths
 from packsim._options import DEFAULT_SEED
+from packsim._states import MOST, check_integer, check_integers, checked_version
 from packsim._stream_packs import StreamCounts, StreamPacks
 from packsim._stream_setting import StreamSetting, checked_setting
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 _STATE_VERSION = 1
 _HELD = ("samples", "lengths_tokens", "n_carries")
-_MOST = 2**63 - 1
 
 
 class StreamPacker:
@@ -52,10 +52,10 @@ class StreamPacker:
     **options
         Exactly what the strategy reads: the `options` of its row.
 
-    Raises
-    ------
-    ValueError
-        For arguments that are wrong, all of them at once.
+    Attributes
+    ----------
+    setting : StreamSetting
+        What the packer was made with.
 
     Examples
     --------
@@ -77,7 +77,7 @@ class StreamPacker:
         seed: int = DEFAULT_SEED,
         **options: Unpack[Options],
     ) -> None:
-        self._setting = checked_setting(
+        self.setting: StreamSetting = checked_setting(
             strategy=strategy,
             capacity_tokens=capacity_tokens,
             window_samples=window_samples,
@@ -88,7 +88,7 @@ class StreamPacker:
             seed=seed,
             options=options,
         )
-        self._core = self._setting.packer()
+        self._core = self.setting.packer()
 
     def push(self, lengths_tokens: LengthsLike) -> StreamPacks:
         """Take the next samples of the stream; returns the packs that are complete now.
@@ -98,17 +98,12 @@ class StreamPacker:
         ValueError
             For lengths that are refused, with their positions in the stream; then none has been taken.
         """
-        lengths = as_lengths(lengths_tokens, first_sample=self.counts.n_samples)
+        lengths = as_lengths(lengths_tokens, first_sample=self._core.n_samples())
         return StreamPacks(*self._core.push(lengths))
 
     def finish(self) -> StreamPacks:
         """Pack what is held, as the last window. Samples may follow, as after a beginning."""
         return StreamPacks(*self._core.finish())
-
-    @property
-    def setting(self) -> StreamSetting:
-        """What the packer was made with."""
-        return self._setting
 
     @property
     def counts(self) -> StreamCounts:
@@ -126,7 +121,7 @@ class StreamPacker:
         `state["held"]["samples"]` are the positions of the samples that are in no returned pack yet,
         `state["position"]` is that of the next one.
         """
-        return {"version": _STATE_VERSION, "setting": self._setting.to_dict(), **self._core.state()}
+        return {"version": _STATE_VERSION, "setting": self.setting.to_dict(), **self._core.state()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on where the state was taken.
@@ -136,15 +131,12 @@ class StreamPacker:
         ValueError
             For what is no state, or one of a packer with other arguments; then nothing has changed.
         """
-        self._core = self._setting.packer(self._checked(state))
+        self._core = self.setting.packer(self._checked(state))
 
-    def _checked(self, state: object) -> Mapping[str, Any]:
-        if not isinstance(state, Mapping) or state.get("version") != _STATE_VERSION:
-            got = state.get("version") if isinstance(state, Mapping) else state
-            raise ValueError(f"state.version: expected {_STATE_VERSION}, got {described(got)}")
-        self._setting.check_same(state.get("setting"), "state.setting")
-        for name in ("position", "n_windows"):
-            _check_integer(f"state.{name}", state.get(name))
+    def _checked(self, given: object) -> Mapping[str, Any]:
+        state = checked_version(given, _STATE_VERSION)
+        self.setting.check_same(state.get("setting"))
+        check_integers("state", state, "position", "n_windows")
         held = state.get("held")
         if not isinstance(held, Mapping) or not all(isinstance(held.get(name), list) for name in _HELD):
             raise ValueError(f"state.held: expected lists {', '.join(_HELD)}, got {described(held)}")
@@ -153,27 +145,21 @@ class StreamPacker:
                 expected = f"{len(held['samples'])} numbers, like samples"
                 raise ValueError(f"state.held.{name}: expected {expected}, got {len(held[name])}")
             for i, value in enumerate(held[name]):
-                _check_integer(f"state.held.{name}[{i}]", value, _MOST if name == "samples" else 2**31 - 1)
+                check_integer(f"state.held.{name}[{i}]", value, MOST if name == "samples" else 2**31 - 1)
         counts = state.get("counts")
         if not isinstance(counts, Mapping):
             raise ValueError(f"state.counts: expected counts, got {described(counts)}")
-        for name in StreamCounts.__dataclass_fields__:
-            _check_integer(f"state.counts.{name}", counts.get(name))
+        check_integers("state.counts", counts, *StreamCounts.__dataclass_fields__)
         return state
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_setting": self._setting, "state": self._core.state()}
+        return {"setting": self.setting, "state": self._core.state()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self._setting = state["_setting"]
-        self._core = self._setting.packer(state["state"])
+        self.setting = state["setting"]
+        self._core = self.setting.packer(state["state"])
 
     def __repr__(self) -> str:
-        setting, counts = self._setting, self.counts
+        setting, counts = self.setting, self.counts
         done = f"{counts.packed_samples} of {counts.n_samples} samples in {counts.n_packs} packs"
         return f"<StreamPacker by {setting.strategy}: {done} of {setting.capacity_tokens} tokens>"
-
-
-def _check_integer(place: str, value: object, high: int = _MOST) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= high:
-        raise ValueError(f"{place}: expected integer in 0..{high}, got {described(value)}")

@@ -8,23 +8,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from packsim._packing import SampleCounts
+
 
 @dataclass(frozen=True)
-class StreamCounts:
-    """What became of the samples of a stream so far: every one is packed, held, or counted here.
+class StreamCounts(SampleCounts):
+    """The counts of a stream so far, beside those of `SampleCounts`.
 
     Attributes
     ----------
-    n_samples, n_tokens
-        Taken from the stream.
     packed_samples, packed_tokens, n_packs
         Of the packs returned.
-    dropped_samples, dropped_tokens
-        Over-long, left out.
-    empty_samples
-        Without tokens, left out.
-    truncated_samples, truncated_tokens
-        Samples that were cut short and are packed, and the tokens cut off.
     carried_samples, n_carries
         Samples that waited for a later window, and for how many windows, summed.
     most_carried_samples
@@ -34,16 +28,9 @@ class StreamCounts:
         the sum over packed samples.
     """
 
-    n_samples: int
-    n_tokens: int
     packed_samples: int
     packed_tokens: int
     n_packs: int
-    dropped_samples: int
-    dropped_tokens: int
-    empty_samples: int
-    truncated_samples: int
-    truncated_tokens: int
     carried_samples: int
     n_carries: int
     most_carried_samples: int

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from packsim import _core
 from packsim._arguments import Problems
 from packsim._options import check_options, check_seed
+from packsim._pack import EMPTY
+from packsim._states import check_same_setting
 from packsim._strategies import find_strategy
 
 if TYPE_CHECKING:
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
 
 
 _OVER_LONG = ("error", "drop", "truncate")
-_EMPTY = ("drop", "keep", "error")
 _MOST_WINDOW_SAMPLES = 2**32 - 1
 _MOST_CARRIES = 2**31 - 1
 _OF_WHOLE_DATA_SETS = ("extra_sizes", "extra_capacity", "group_of")
@@ -65,40 +66,21 @@ class StreamSetting:
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
 
-    def check_same(self, given: object, place: str) -> None:
+    def check_same(self, given: object) -> None:
         """ValueError names every difference to the setting that a state was written with."""
-        if not isinstance(given, Mapping):
-            raise ValueError(f"{place}: expected the setting of a stream, got {type(given).__name__}")
-        problems = Problems()
-        mine = _flat(self.to_dict())
-        other = _flat(given)
-        for name in sorted(mine.keys() | other.keys()):
-            if mine.get(name) != other.get(name):
-                problems.add(f"{place}: expected {name} {mine.get(name)!r}, got {other.get(name)!r}")
-        problems.raise_if_any()
-
-
-def _flat(setting: Mapping[str, Any]) -> dict[str, Any]:
-    options = setting.get("options", {})
-    rest = {name: value for name, value in setting.items() if name != "options"}
-    return rest | (dict(options) if isinstance(options, Mapping) else {"options": options})
+        check_same_setting(self.to_dict(), given, "the setting of a stream")
 
 
 def checked_setting(
-    *,
-    strategy: object,
-    capacity_tokens: object,
-    window_samples: object,
-    over_long: object,
-    empty: object,
-    carry_below_fraction: object,
-    most_carries: object,
-    seed: object,
-    options: Mapping[str, object],
+    strategy: object, seed: object, options: Mapping[str, object], **given: object
 ) -> StreamSetting:
-    """ValueError names all mistakes."""
+    """The setting of what StreamPacker is given. ValueError names all mistakes."""
     row = find_strategy(strategy)
     problems = Problems()
+
+    def integer(name: str, low: int, high: int) -> int:
+        return problems.integer(name, given[name], low, high)
+
     for name in _OF_WHOLE_DATA_SETS:
         if name not in options:
             continue
@@ -108,14 +90,12 @@ def checked_setting(
     checked_options["seed"] = check_seed(seed, problems)
     setting = StreamSetting(
         strategy=row.name,
-        capacity_tokens=problems.integer(
-            "capacity_tokens", capacity_tokens, 1, _core.longest_capacity_tokens
-        ),
-        window_samples=problems.integer("window_samples", window_samples, 1, _MOST_WINDOW_SAMPLES),
-        over_long=problems.word("over_long", over_long, _OVER_LONG),
-        empty=problems.word("empty", empty, _EMPTY),
-        carry_below_fraction=problems.fraction("carry_below_fraction", carry_below_fraction),
-        most_carries=problems.integer("most_carries", most_carries, 0, _MOST_CARRIES),
+        capacity_tokens=integer("capacity_tokens", 1, _core.longest_capacity_tokens),
+        window_samples=integer("window_samples", 1, _MOST_WINDOW_SAMPLES),
+        over_long=problems.word("over_long", given["over_long"], _OVER_LONG),
+        empty=problems.word("empty", given["empty"], EMPTY),
+        carry_below_fraction=problems.fraction("carry_below_fraction", given["carry_below_fraction"]),
+        most_carries=integer("most_carries", 0, _MOST_CARRIES),
         options=checked_options,
     )
     problems.raise_if_any()

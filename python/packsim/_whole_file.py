@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import re
@@ -13,8 +14,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from packsim._os_errors import path_in_errors
-
 _ENDING = ".partial"
 _DIGITS = 16
 _MOST_NAME_BYTES = 200
@@ -22,16 +21,14 @@ _DESCRIPTOR = re.compile(r"/dev/(?:(?P<name>stdout|stderr)|fd/(?P<number>\d+))|/
 
 
 @contextlib.contextmanager
-def whole_file(
-    path: str | os.PathLike[str], durable: bool = True, removes_leftovers: bool = True
-) -> Iterator[BinaryIO]:
+def whole_file(path: str | os.PathLike[str], durable: bool = True) -> Iterator[BinaryIO]:
     """A file to write to, which gets its name when it is whole and on the disk.
 
     Where the block raises, the file of that name stays as it was. Symbolic links are followed, and what they
     name is replaced; permissions stay. Devices, pipes, sockets and open descriptors (/dev/stdout) are written
-    to as such. What killed writers of the same path left is removed. Nothing waits for the disk where the
-    file need not be `durable`: a power failure may tear it. Who writes many files into a folder of its own
-    calls `remove_leftovers()` once instead of looking for them before each.
+    to as such. What killed writers of the same path left is removed. Files that need not be `durable` are
+    many in a folder of their own. None waits for the disk, so a power failure may tear it. Who writes them
+    calls `remove_leftovers()` once.
 
     Raises
     ------
@@ -54,12 +51,12 @@ def whole_file(
     target = _behind_links(Path(wanted))
     if old is not None and not os.access(target, os.W_OK):
         raise PermissionError(13, os.strerror(13), wanted)
-    if removes_leftovers:
+    if durable:
         remove_leftovers(target.parent, target.name)
     temporary, descriptor = _open_new(target)
     try:
         # Closed at the end: the lock, which says that this writer lives, goes with the descriptor.
-        with path_in_errors(wanted), os.fdopen(descriptor, "wb") as file:
+        with _path_in_errors(wanted), os.fdopen(descriptor, "wb") as file:
             yield file
             file.flush()
             if old is not None:
@@ -184,3 +181,16 @@ def _synchronise(folder: Path) -> None:
             os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+@contextlib.contextmanager
+def _path_in_errors(path: str | os.PathLike[str]) -> Iterator[None]:
+    """An OSError that names no file, as that of a full disk, is raised again with this path."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        # numpy's has neither number nor reason.
+        number, reason = error.errno or errno.EIO, error.strerror or str(error)
+        raise OSError(number, reason, os.fspath(path)) from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,21 +87,23 @@ def window_quality(
     tuple of WindowQuality
         Two for each window, without and with carrying; one for the whole data.
     """
-    problems = Problems()
-    sizes = problems.integers("windows", windows, 0, 2**32 - 1)
-    problems.raise_if_any()
+    with Problems() as problems:
+        sizes = problems.integers("windows", windows, 0, 2**32 - 1)
     lengths = as_lengths(lengths_tokens)
+    arguments: dict[str, Any] = {
+        "strategy": strategy,
+        "capacity_tokens": capacity_tokens,
+        "over_long": over_long,
+        "seed": seed,
+        **options,
+    }
 
     def packer(window_samples: int, fraction: float) -> StreamPacker:
         return StreamPacker(
-            strategy=strategy,
-            capacity_tokens=capacity_tokens,
             window_samples=window_samples,
-            over_long=over_long,
             carry_below_fraction=fraction,
             most_carries=most_carries,
-            seed=seed,
-            **options,
+            **arguments,
         )
 
     packer(1, carry_below_fraction)  # refuses what pack() would not
@@ -112,15 +114,7 @@ def window_quality(
             rows.append(_of_stream(packer(window_samples, carry_below_fraction), lengths, carries=True))
             continue
         begin_s = time.perf_counter()
-        packing = pack(
-            lengths,
-            strategy=strategy,
-            capacity_tokens=capacity_tokens,
-            over_long=over_long,
-            seed=seed,
-            window_samples=0,
-            **options,
-        )
+        packing = pack(lengths, window_samples=0, **arguments)
         took_s = time.perf_counter() - begin_s
         counts = packing.counts
         packed_tokens = counts.n_tokens - counts.dropped_tokens - counts.truncated_tokens

@@ -10,12 +10,13 @@ Needs `pip install packsim[plot]`.
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from packsim._optional import import_optional
 
 if TYPE_CHECKING:
     import altair
@@ -115,11 +116,7 @@ def of_document(document: Any, path: Path, width_px: int) -> Charts:
 
 
 def _altair() -> Any:
-    try:
-        return importlib.import_module("altair")
-    except ImportError as error:
-        message = f"packsim.charts needs {error.name or 'altair'}: pip install packsim[plot]"
-        raise ImportError(message, name=error.name) from error
+    return import_optional("altair", "packsim.charts", "plot")
 
 
 def _set_width(view: _Spec, width_px: int) -> None:

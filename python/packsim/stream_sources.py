@@ -30,11 +30,6 @@ class FileShards(Generic[Path, Sample]):
     n_samples_of : callable, optional
         `n_samples_of(file)`: resuming then skips whole files without reading them. Otherwise it reads what
         it skips. A file that is read must have as many.
-
-    Raises
-    ------
-    ValueError
-        For arguments that are wrong, all of them at once.
     """
 
     def __init__(
@@ -43,15 +38,14 @@ class FileShards(Generic[Path, Sample]):
         read_file: Callable[[Path], Iterable[Sample]],
         n_samples_of: Callable[[Path], int] | None = None,
     ) -> None:
-        problems = Problems()
-        # A set has another order in every process, and a generator that of the folder on each machine.
-        if isinstance(files, (str, bytes)) or not isinstance(files, Sequence) or not files:
-            problems.add(f"files: expected a sequence of at least one path, got {described(files)}")
-        if not callable(read_file):
-            problems.add(f"read_file: expected a callable, got {described(read_file)}")
-        if n_samples_of is not None and not callable(n_samples_of):
-            problems.add(f"n_samples_of: expected a callable or none, got {described(n_samples_of)}")
-        problems.raise_if_any()
+        with Problems() as problems:
+            # A set has another order in every process, and a generator that of the folder on each machine.
+            if isinstance(files, (str, bytes)) or not isinstance(files, Sequence) or not files:
+                problems.add(f"files: expected a sequence of at least one path, got {described(files)}")
+            if not callable(read_file):
+                problems.add(f"read_file: expected a callable, got {described(read_file)}")
+            if n_samples_of is not None and not callable(n_samples_of):
+                problems.add(f"n_samples_of: expected a callable or none, got {described(n_samples_of)}")
         self.files = list(files)
         self.read_file = read_file
         self.n_samples_of = n_samples_of
@@ -119,7 +113,7 @@ class DatasetShards:
         shard = self.dataset.shard(num_shards=n_shards, index=shard_index)
         if hasattr(shard, "set_epoch"):  # one of Hugging Face does not have that of the dataset it is made of
             shard.set_epoch(self._epoch)
-        # In later epochs those of Hugging Face shuffle their files, but not behind skip().
+        # Hugging Face's shuffle their files in later epochs, but not behind skip().
         is_in_order = self._epoch == 0 or not hasattr(shard, "set_epoch")
         if start_sample > 0 and is_in_order and hasattr(shard, "skip"):
             shard, start_sample = shard.skip(start_sample), 0

@@ -96,12 +96,13 @@ class PackedStream(Generic[Sample]):
         self._rest: Iterator[Sample] | None = None  # what follows in the stream, once it is open
         self._position = 0
         self._held: dict[int, tuple[Sample, int]] = {}  # with the length that it has
-        self._lengths_tokens: list[int] = []
+        # What `length_of` said of the samples of the pack taken last; over-long ones are not cut.
+        self.lengths_tokens: list[int] = []
         self._error: BaseException | None = None
         self._packs: list[NDArray[np.uint64]] = []  # of the window, those to come, last first
         self._n_taken = 0
         self._n_to_skip = 0
-        # Of the lengths and the packs that the window of the packs to skip had.
+        # The window of the packs to skip had these lengths and packs.
         self._expected_hashes = {"read_hash": "", "packs_hash": ""}
         self._source_states: list[
             list[Any]
@@ -128,7 +129,7 @@ class PackedStream(Generic[Sample]):
             held = [self._held.pop(position) for position in positions]
             self._n_taken += 1
             if self._n_to_skip == 0:
-                self._lengths_tokens = [length_tokens for _, length_tokens in held]
+                self.lengths_tokens = [length_tokens for _, length_tokens in held]
                 return [(position, sample) for position, (sample, _) in zip(positions, held, strict=True)]
             self._n_to_skip -= 1
 
@@ -145,11 +146,6 @@ class PackedStream(Generic[Sample]):
     def n_held(self) -> int:
         """How many samples are in memory."""
         return len(self._held)
-
-    @property
-    def lengths_tokens(self) -> list[int]:
-        """What `length_of` said of the samples of the pack taken last; over-long ones are not cut."""
-        return self._lengths_tokens
 
     def _has_packed_window(self) -> bool:
         """False at the end of the stream.
@@ -223,7 +219,7 @@ class PackedStream(Generic[Sample]):
             raise ValueError(f"{self._name}: expected the packs that it had {samples}, got others: {hint}")
 
     def _note_source_state(self, rest: Iterator[Sample]) -> None:
-        """At the beginning of a window; states that no held sample needs are forgotten."""
+        """Notes the state at the beginning of a window; states that no held sample needs are forgotten."""
         if not hasattr(rest, "state_dict"):
             return
         states = [state for state in self._source_states if state[0] < self._position]

@@ -7,17 +7,11 @@ import sqlite3
 import tempfile
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from packsim._frames import Column, arrow_table, pandas_frame, polars_frame
+from packsim._frames import Column, Table
 from packsim._optional import import_optional
 from packsim._program import run_program
 from packsim._whole_file import whole_file
-
-if TYPE_CHECKING:
-    import pandas
-    import polars
-    import pyarrow
 
 __all__ = ["Sweep", "SweepPage", "read_sweep"]
 
@@ -53,7 +47,7 @@ class SweepPage:
         return f"SweepPage of {len(self.html)} characters"
 
 
-class Sweep:
+class Sweep(Table):
     """The points of a sweep, a row each, in the order of the grid.
 
     Attributes
@@ -67,20 +61,11 @@ class Sweep:
     def __init__(self, facts: dict[str, str], columns: list[Column], path: str) -> None:
         self.facts = facts
         self._path = path
-        self._columns = columns
+        self._data = columns
         self.n_points = len(columns[0][2])
 
-    def to_arrow(self) -> pyarrow.Table:
-        """The points as an Arrow table; needs pyarrow."""
-        return arrow_table(self._columns)
-
-    def to_pandas(self) -> pandas.DataFrame:
-        """The points as a pandas frame with nullable types; needs pandas."""
-        return pandas_frame(self._columns)
-
-    def to_polars(self) -> polars.DataFrame:
-        """The points as a Polars frame; needs polars."""
-        return polars_frame(self._columns)
+    def _columns(self) -> list[Column]:
+        return self._data
 
     def write_parquet(self, path: str | os.PathLike[str]) -> None:
         """Write the points to a Parquet file; needs pyarrow.
@@ -116,7 +101,7 @@ class Sweep:
             return SweepPage(page.read_text(encoding="utf-8"))
 
     def __repr__(self) -> str:
-        return f"Sweep of {self.n_points} points and {len(self._columns)} columns"
+        return f"Sweep of {self.n_points} points and {len(self._data)} columns"
 
 
 def read_sweep(path: str | os.PathLike[str]) -> Sweep:
@@ -137,9 +122,7 @@ def read_sweep(path: str | os.PathLike[str]) -> Sweep:
     name = os.fspath(path)
     if not os.path.exists(name):
         raise FileNotFoundError(f"{name}: no such file")
-    # A path as a URI, in which no character of the path has a meaning.
-    uri = f"{os.path.abspath(name).replace('%', '%25').replace('?', '%3f').replace('#', '%23')}"
-    connection = sqlite3.connect(f"file:{uri}?mode=ro", uri=True)
+    connection = sqlite3.connect(f"{Path(name).absolute().as_uri()}?mode=ro", uri=True)
     try:
         facts = dict(connection.execute("SELECT fact, value FROM sweep"))
         described = connection.execute("SELECT name, type FROM pragma_table_info('points')").fetchall()

@@ -8,6 +8,7 @@
 
 #include "files/shell_quoted.hpp"
 #include "files/text/printable.hpp"
+#include "reports/formats/plan_search_json.hpp"
 #include "reports/text/numbers.hpp"
 #include "reports/text/text_table.hpp"
 
@@ -83,17 +84,13 @@ std::string headline(const Advice& advice) {
       quantity(*advice.gpu_days));
 }
 
-Json number_json(const std::optional<double>& value) {
-  return value ? Json(*value) : Json();
-}
-
 Json changes_json(const Advice& advice, const std::vector<AdvisedChange>& changes) {
   Json list = Json::array();
   for (const AdvisedChange& change : changes) {
     list.push_back({{"what", what_of(change)},
                     {"settings", change.settings},
                     {"feasible", change.feasible},
-                    {"gpu_days", number_json(change.gpu_days)},
+                    {"gpu_days", optional_json(change.gpu_days)},
                     {"gpu_days_low", change.gpu_days_low},
                     {"gpu_days_high", change.gpu_days_high},
                     {"saved_fraction",
@@ -146,7 +143,7 @@ std::string advice_text(const Advice& advice, int width_columns) {
 std::string advice_json(const Advice& advice) {
   const Json json = {{"strategy", advice.strategy},
                      {"feasible", advice.feasible},
-                     {"gpu_days", number_json(advice.gpu_days)},
+                     {"gpu_days", optional_json(advice.gpu_days)},
                      {"changes", changes_json(advice, advice.changes)},
                      {"limits", changes_json(advice, advice.limits)}};
   return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";

@@ -3,20 +3,88 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
+#include <span>
+#include <utility>
 #include <vector>
 
-#include "reports/formats/trace_counters.hpp"
 #include "reports/formats/trace_tracks.hpp"
-#include "reports/text/lane_text.hpp"
+#include "reports/text/gpu_text.hpp"
 
 namespace packsim {
 namespace {
 
 using namespace formats_detail;
+
+// A value of a process's memory counter, until its next one.
+struct TraceCounter {
+  std::uint32_t process = 0;
+  SimTime time;
+  // Bytes by part; all values of a process have the same parts. Those that it never holds are left out.
+  std::vector<std::pair<std::string_view, double>> parts;
+  double total_bytes = 0;
+};
+
+struct Held {
+  SimTime time;
+  MemoryPeak memory;
+};
+
+// The last value of a moment counts.
+void add_held(SimTime time, const MemoryPeak& memory, std::vector<Held>& values) {
+  if (!values.empty() && values.back().time == time) values.pop_back();
+  values.push_back({time, memory});
+}
+
+std::vector<std::vector<Held>> held_by_process(std::span<const StrategyStep> steps,
+                                               const TraceTracks& tracks) {
+  std::vector<std::vector<Held>> held(tracks.processes().size());
+  for (std::size_t s = 0; s < steps.size(); ++s) {
+    std::set<std::uint32_t> seen;
+    for (const TracedMemory& moment : steps[s].memory) {
+      const std::optional<std::uint32_t> process = tracks.process(s, moment.lane);
+      if (!process) continue;
+      seen.insert(*process);
+      add_held(moment.time, moment.held, held[*process]);
+    }
+    if (steps[s].memory.empty()) continue;  // not known in this step
+    for (std::uint32_t process = 0; process < held.size(); ++process)
+      if (!seen.contains(process)) add_held(steps[s].step.start, {}, held[process]);
+  }
+  return held;
+}
+
+std::vector<PeakPart> parts_of(const std::vector<Held>& values) {
+  std::vector<PeakPart> parts;
+  for (const PeakPart& part : peak_parts()) {
+    if (std::ranges::any_of(values, [&](const Held& value) { return value.memory.*part.bytes != 0; }))
+      parts.push_back(part);
+  }
+  return parts;
+}
+
+// The memory of every process of a trace, in order of time, with one value for each moment. A process whose
+// lane does not run in a step has 0 in it: its GPUs are in other lanes.
+std::vector<TraceCounter> memory_counters(std::span<const StrategyStep> steps, const TraceTracks& tracks) {
+  std::vector<TraceCounter> counters;
+  const std::vector<std::vector<Held>> held = held_by_process(steps, tracks);
+  for (std::uint32_t process = 0; process < held.size(); ++process) {
+    const std::vector<PeakPart> parts = parts_of(held[process]);
+    for (const Held& value : held[process]) {
+      TraceCounter& counter = counters.emplace_back();
+      counter.process = process;
+      counter.time = value.time;
+      counter.total_bytes = value.memory.total_bytes();
+      for (const PeakPart& part : parts) counter.parts.emplace_back(part.name, value.memory.*part.bytes);
+    }
+  }
+  return counters;
+}
 
 std::string microseconds(SimTime time) {
   return fmt::format("{}.{:03}", time.ns / 1000, time.ns % 1000);
@@ -71,7 +139,7 @@ class Events {
   std::string text_;
 };
 
-// Of a communication stream, what it carries.
+// A communication stream is named after what it carries.
 std::string stream_name(StreamKind kind, const std::set<Cause>& causes) {
   if (kind == StreamKind::compute) return "compute";
   std::string name;
@@ -112,7 +180,7 @@ std::string_view category(const TracedOp& op) {
   return op.stream_kind == StreamKind::compute ? "compute" : "exchange";
 }
 
-// From the rank that a collective waits for to every rank that waits.
+// Arrows go from the rank that a collective waits for to every rank that waits.
 void add_arrows(Events& events, std::size_t s, const TracedStep& step, const TraceTracks& tracks,
                 std::size_t& n_arrows) {
   std::map<decltype(TracedOp::collective), std::vector<const TracedOp*>> by_collective;

@@ -1,4 +1,4 @@
-#include "reports/formats/csv_format.hpp"
+#include "reports/formats/formats.hpp"
 
 #include <fmt/format.h>
 

@@ -1,9 +1,7 @@
 #include "reports/formats/formats.hpp"
 
+#include "files/write_file.hpp"
 #include "reports/charts/charts_json.hpp"
-#include "reports/formats/csv_format.hpp"
-#include "reports/formats/html_format.hpp"
-#include "reports/formats/json_format.hpp"
 
 namespace packsim {
 
@@ -17,6 +15,12 @@ std::span<const ReportFormat> report_formats() {
        "The page's charts as Vega-Lite specs with their data, for packsim plot and Python.", to_charts_json},
   };
   return kFormats;
+}
+
+void write_report(const Report& report, const std::string& directory) {
+  for (const ReportFormat& format : report_formats()) {
+    write_file(directory, format.file_name, format.render(report));
+  }
 }
 
 }  // namespace packsim

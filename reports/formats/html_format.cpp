@@ -1,4 +1,4 @@
-#include "reports/formats/html_format.hpp"
+#include "reports/formats/formats.hpp"
 
 #include <fmt/format.h>
 
@@ -98,8 +98,7 @@ std::string tables(const Report& report) {
               "The steps of each run that take longest, how many times as long as its median step, and "
               "what they train.",
               slowest_table(report));
-  text += section("Lower bound", kBoundNote,
-                  report.bounds.empty() ? "" : texts_table("Lower bound", bound_rows(report)));
+  text += section("Lower bound", kBoundNote, texts_table("Lower bound", bound_rows(report)));
   text +=
       section("Plans and memory of each group",
               "Peak memory of one GPU at the largest micro-batch; the upright mark is the memory that the "

@@ -4,13 +4,13 @@
 
 #include <cctype>
 
+#include "models/plan/plan_text.hpp"
 #include "reports/files/embedded.hpp"
 #include "reports/formats/html_table.hpp"
 #include "reports/tables/comparable_runs.hpp"
 #include "reports/tables/definitions.hpp"
 #include "reports/text/escape.hpp"
 #include "reports/text/numbers.hpp"
-#include "reports/text/plan_text.hpp"
 #include "reports/text/reliability_text.hpp"
 #include "reports/verdict/verdict.hpp"
 

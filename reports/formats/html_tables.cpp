@@ -16,8 +16,8 @@
 #include "reports/tables/shown_groups.hpp"
 #include "reports/terminal/runs_table.hpp"
 #include "reports/text/escape.hpp"
+#include "reports/text/gpu_text.hpp"
 #include "reports/text/numbers.hpp"
-#include "reports/text/plan_text.hpp"
 
 namespace packsim::formats_detail {
 namespace {
@@ -87,7 +87,7 @@ double median_step_s(const RunTimes& times) {
 
 constexpr std::string_view kComparison = "Comparison of the runs";
 
-// Without groups above its columns.
+// The table has no groups above its columns.
 HtmlTable table_of_runs(std::string_view name, const Report& report, std::span<const Column> shown,
                         std::span<const StrategyResult* const> runs) {
   HtmlTable table{.name = name, .style = "comparison", .heads = {{.title = "run"}}, .rows = {}};

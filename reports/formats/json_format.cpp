@@ -1,25 +1,19 @@
-#include "reports/formats/json_format.hpp"
+#include "reports/formats/formats.hpp"
 
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <type_traits>
 #include <variant>
 
-#include "models/plan_names.hpp"
 #include "reports/formats/mixture_json.hpp"
 #include "reports/formats/plan_search_json.hpp"
 #include "reports/tables/bound_rows.hpp"
 #include "reports/tables/run_values.hpp"
+#include "scenarios/loader/json/plan_json.hpp"
 
 namespace packsim {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-template <typename T>
-Json optional_json(const std::optional<T>& value) {
-  return value ? Json(*value) : Json();
-}
 
 Json variability(const Variability& variability) {
   if (!variability.any()) return nullptr;
@@ -49,62 +43,6 @@ Json failures(const std::optional<FailureModel>& model) {
   return json;
 }
 
-// One name, or an array of several.
-Json offload(const Offload& offloaded) {
-  const std::vector<std::string> names = offload_names(offloaded);
-  if (names.empty()) return kNoOffload;
-  if (names.size() == 1) return names.front();
-  return names;
-}
-
-Json checkpointing(const ParallelPlan& plan) {
-  if (plan.checkpointing != Checkpointing::modules)
-    return policy_name(kCheckpointingNames, plan.checkpointing);
-  Json modules = Json::array();
-  for (const LayerModuleKind& kind : kLayerModules)
-    if (plan.recomputed_modules.has(kind.module)) modules.push_back(kind.name);
-  return modules;
-}
-
-Json lora_targets(const ParallelPlan& plan) {
-  if (plan.lora_targets.is_all()) return kAllLinear;
-  return plan.lora_targets.names();
-}
-
-// In the words of a scenario.
-Json parallelism(const ParallelPlan& plan) {
-  Json json = {{"tp_degree", plan.tp_degree},
-               {"pp_degree", plan.pp_degree},
-               {"virtual_stages", plan.virtual_stages},
-               {"chunk_layers", plan.chunk_layers},
-               {"ep_degree", plan.ep_degree},
-               {"expert_dispatch", policy_name(kExpertDispatchNames, plan.expert_dispatch)},
-               {"expert_imbalance", plan.expert_imbalance},
-               {"zero_stage", plan.zero_stage},
-               {"shard_degree", plan.shard_degree},
-               {"ring_layout", policy_name(kRingLayoutNames, plan.ring_layout)},
-               {"checkpointing", checkpointing(plan)},
-               {"offload", offload(plan.offload)},
-               {"lora_rank", plan.lora_rank},
-               {"lora_target_modules", lora_targets(plan)},
-               {"frozen_weights", policy_name(kFrozenWeightsNames, plan.frozen_weights)},
-               {"precision", precision_kind(plan.precision).name},
-               {"fp8_gather", plan.fp8_gather},
-               {"latent_exchange", plan.latent_exchange},
-               {"uneven_heads", plan.uneven_heads},
-               {"mlp_tiles", plan.mlp_tiles},
-               {"loss_tiles", plan.loss_tiles},
-               {"overlaps_states", plan.execution.overlaps_states},
-               {"overlaps_gather", plan.execution.overlaps_gather},
-               {"overlaps_tensor", plan.execution.overlaps_tensor},
-               {"fp32_gradients", plan.execution.fp32_gradients},
-               {"recompute_stops_early", plan.execution.recompute_stops_early},
-               {"plain_gradients", plan.execution.plain_gradients},
-               {"bucket_elements", plan.execution.bucket_elements}};
-  if (plan.pipeline_schedule != nullptr) json["pipeline_schedule"] = plan.pipeline_schedule->name;
-  return json;
-}
-
 Json manifest(const RunManifest& manifest) {
   return {{"version", manifest.version},
           {"command", manifest.command},
@@ -126,7 +64,7 @@ Json manifest(const RunManifest& manifest) {
           {"gpu_power_w", optional_json(manifest.gpu_power_w)},
           {"epochs", manifest.epochs},
           {"tokens_per_iteration", manifest.tokens_per_iteration},
-          {"parallelism", parallelism(manifest.plan)},
+          {"parallelism", parallelism_json(manifest.plan)},
           {"variability", variability(manifest.variability)},
           {"failures", failures(manifest.failures)},
           {"warnings", manifest.warnings}};
@@ -165,20 +103,19 @@ Json memory_json(const MemoryPeak& memory) {
   return json;
 }
 
-Json group(const PlannedGroup& group) {
-  return {{"capacity_tokens", group.capacity_tokens},
-          {"sp_degree", group.sequence.ulysses},
-          {"cp_degree", group.sequence.ring},
-          {"gc_layers", group.gc_layers},
-          {"zero_stage", group.zero_stage},
-          {"n_dp_ranks", group.n_dp_ranks},
-          {"micro_batches_per_rank", optional_json(group.micro_batches_per_rank)},
-          {"packs", group.packs},
-          {"iterations", group.iterations},
-          {"feasible", group.feasible},
-          {"peak_memory_bytes", group.peak_memory_bytes},
-          {"gpu_memory_bytes", group.gpu_memory_bytes},
-          {"memory", memory_json(group.memory)}};
+Json group(const StrategyResult& run, const PlannedGroup& group) {
+  const ParallelPlan plan = plan_of_group(run.plan, group);
+  Json json = group_json(group.capacity_tokens, plan);
+  json.update(plan_json(plan, {PlanPart::training}));
+  json.update({{"n_dp_ranks", group.n_dp_ranks},
+               {"micro_batches_per_rank", optional_json(group.micro_batches_per_rank)},
+               {"packs", group.packs},
+               {"iterations", group.iterations},
+               {"feasible", group.feasible},
+               {"peak_memory_bytes", group.peak_memory_bytes},
+               {"gpu_memory_bytes", group.gpu_memory_bytes},
+               {"memory", memory_json(group.memory)}});
+  return json;
 }
 
 Json value_json(const Value& value) {
@@ -219,7 +156,7 @@ Json slowest_steps(const std::vector<SlowStep>& steps) {
   return rows;
 }
 
-// Of the causes that have a price.
+// Only causes that have a price are listed.
 Json evidence_by_cause(const StrategyResult& result) {
   Json causes = Json::object();
   if (!result.times) return causes;
@@ -239,8 +176,9 @@ Json run(const StrategyResult& result) {
   for (const RunValue& value : run_values()) {
     if (!value.key.empty()) run[value.key] = value_json(value.value(result));
   }
+  run["parallelism"] = result.failure ? Json() : parallelism_json(result.plan);
   run["groups"] = Json::array();
-  for (const PlannedGroup& each : result.groups) run["groups"].push_back(group(each));
+  for (const PlannedGroup& each : result.groups) run["groups"].push_back(group(result, each));
   run["plan_search"] = plan_search_json(result.search);
   run["mixture"] = strategy_mixture_json(result.mixture);
   run["loss_bias"] = Json::array();

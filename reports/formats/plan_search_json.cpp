@@ -1,28 +1,25 @@
 #include "reports/formats/plan_search_json.hpp"
 
+#include <nlohmann/json.hpp>
+
+#include "scenarios/loader/json/plan_json.hpp"
+
 namespace packsim {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 Json searched_plan(const std::optional<SearchedPlan>& plan) {
   if (!plan) return nullptr;
-  Json groups = Json::array();
-  for (const SearchedGroup& group : plan->groups) {
-    groups.push_back({{"capacity_tokens", group.capacity_tokens},
-                      {"sp_degree", group.sequence.ulysses},
-                      {"cp_degree", group.sequence.ring},
-                      {"gc_layers", group.gc_layers}});
-  }
-  return {{"strategy", plan->strategy},
-          {"tp_degree", plan->plan.tp_degree},
-          {"pp_degree", plan->plan.pp_degree},
-          {"ep_degree", plan->plan.ep_degree},
-          {"zero_stage", plan->plan.zero_stage},
-          {"shard_degree", plan->plan.shard_degree},
-          {"groups", groups},
-          {"gpu_days", plan->gpu_days},
-          {"trains_asked_job", plan->trains_asked_job}};
+  const Json parallelism = parallelism_json(plan->plan);
+  Json json = {{"strategy", plan->strategy}};
+  for (const auto& [key, value] : parallelism.items())
+    if (find_plan_key(key)->is_searched) json[key] = value;
+  json["parallelism"] = parallelism;
+  json["groups"] = Json::array();
+  for (const SearchedGroup& group : plan->groups)
+    json["groups"].push_back(group_json(group.capacity_tokens, plan_of_group(plan->plan, group)));
+  json["gpu_days"] = plan->gpu_days;
+  json["trains_asked_job"] = plan->trains_asked_job;
+  return json;
 }
 
 }  // namespace
@@ -37,6 +34,13 @@ nlohmann::ordered_json plan_search_json(const std::optional<PlanSearch>& search)
           {"chosen", searched_plan(search->chosen)},
           {"runner_up", searched_plan(search->runner_up)},
           {"usual", searched_plan(search->usual)}};
+}
+
+Json run_plan_json(const ParallelPlan& plan, std::span<const PlannedGroup> groups) {
+  Json json = {{"parallelism", parallelism_json(plan)}, {"groups", Json::array()}};
+  for (const PlannedGroup& group : groups)
+    json["groups"].push_back(group_json(group.capacity_tokens, plan_of_group(plan, group)));
+  return json;
 }
 
 }  // namespace packsim

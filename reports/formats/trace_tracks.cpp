@@ -1,6 +1,5 @@
 #include "reports/formats/trace_tracks.hpp"
 
-#include <algorithm>
 
 namespace packsim::formats_detail {
 

@@ -5,7 +5,6 @@
 #include <optional>
 #include <set>
 #include <span>
-#include <string>
 #include <tuple>
 #include <vector>
 
@@ -27,13 +26,13 @@ class TraceTracks {
   /// n_ranks: lanes of later data-parallel ranks have no process.
   TraceTracks(std::span<const StrategyStep> steps, int n_ranks);
 
-  /// By process number, in the order of ranks and stages.
+  /// Indices are process numbers, in the order of ranks and stages.
   const std::vector<TracedLane>& processes() const { return processes_; }
-  /// By track number.
+  /// Indices are track numbers.
   const std::vector<TraceTrack>& tracks() const { return tracks_; }
   bool has_stages() const { return has_stages_; }
   std::optional<std::uint32_t> process(std::size_t step, std::uint32_t lane) const;
-  /// Of a stream whose lane has a process.
+  /// The stream's lane must have a process.
   std::uint32_t track(std::size_t step, StreamId stream) const { return track_of_.at({step, stream}); }
 
  private:

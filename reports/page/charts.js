@@ -61,7 +61,7 @@ async function draw_all() {
 // The height of a row of a chart that has a row for each run or rank; none of other charts.
 const row_px = (view) => view.getState({ signals: (name) => name === "y_step" }).signals.y_step;
 
-// For print.js: all charts in a room of so many pixels, or as wide as the screen has it. Rows become lower where
+// print.js fits all charts into a room of so many pixels, or as wide as the screen has it. Rows become lower where
 // that makes a chart fit, but never so low that their names touch.
 const kLowestRow_px = 15;
 const screen_row_px = new Map();
@@ -79,7 +79,7 @@ window.packsim_fit_charts = async (room) => {
   for (const [figure, { view }] of views) await fit(figure.querySelector(".plot"), view, room);
 };
 
-// For print.js: where a chart may be cut, in pixels from its top: between its rows.
+// Returns for print.js where a chart may be cut, in pixels from its top: between its rows.
 window.packsim_row_ends = (figure) => {
   const { view } = views.get(figure);
   const step_px = row_px(view);

@@ -1,7 +1,6 @@
 #include "reports/planning/planning_front.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <tuple>
 
 namespace packsim {
@@ -47,24 +46,6 @@ CostKind cost_of(const PlanningData& data) {
 std::optional<double> cost_of(const PlanningPoint& point, CostKind cost) {
   const auto& amount = cost == CostKind::money ? point.money : point.gpu_days;
   return amount ? std::optional(amount->value) : std::nullopt;
-}
-
-std::vector<std::size_t> pareto_front(const PlanningData& data) {
-  std::vector<PlacedPoint> placed = placed_points(data);
-  const auto key = [](const PlacedPoint& point) { return std::tuple(point.hours, point.cost, point.index); };
-  std::ranges::sort(placed, {}, key);
-  std::vector<std::size_t> front;
-  double least_cost = std::numeric_limits<double>::infinity();
-  double hours_at_least = 0;
-  for (const PlacedPoint& point : placed) {
-    const bool is_cheaper = point.cost < least_cost;
-    const bool is_equal = point.cost == least_cost && point.hours == hours_at_least;
-    if (!is_cheaper && !is_equal) continue;
-    front.push_back(point.index);
-    least_cost = point.cost;
-    hours_at_least = point.hours;
-  }
-  return front;
 }
 
 std::optional<std::size_t> cheapest_point(const PlanningData& data) {

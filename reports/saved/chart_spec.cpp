@@ -112,12 +112,10 @@ void set_parameter(Json& spec, const SavedChart& chart, const std::string& setti
   const auto parameter = std::ranges::find(chart.parameters, name, &ChartParameter::name);
   if (equals == std::string::npos)
     throw std::invalid_argument(fmt::format("--set: expected NAME=VALUE, got {}", quote(setting)));
-  if (parameter == chart.parameters.end()) {
-    std::vector<std::string> names;
-    for (const ChartParameter& known : chart.parameters) names.push_back(known.name);
+  if (parameter == chart.parameters.end())
     throw std::invalid_argument(fmt::format("--set: expected a value of the chart {}, got {} ({})",
-                                            chart.name, quote(name), suggest(name, names)));
-  }
+                                            chart.name, quote(name),
+                                            suggest(name, names_in(chart.parameters))));
   for_each_view(spec, [&](Json& view) {
     if (!view.contains("params") || !view["params"].is_array()) return;
     for (Json& param : view["params"])

@@ -20,21 +20,34 @@ using namespace formats_detail;
 // Where a report was made, and not what was simulated.
 constexpr std::array<std::string_view, 2> kOfNoInterest = {"command", "scenario"};
 
+std::string value_of(const std::map<std::string, std::string>& values, const std::string& name) {
+  const auto found = values.find(name);
+  return found == values.end() ? std::string() : found->second;
+}
+
 std::vector<ChangedValue> changed_values(const SavedReport& before, const SavedReport& now) {
   std::set<std::string> names;
   for (const SavedReport* report : {&before, &now})
     for (const auto& [name, value] : report->manifest) names.insert(name);
-  const auto value_in = [](const SavedReport& report, const std::string& name) {
-    const auto found = report.manifest.find(name);
-    return found == report.manifest.end() ? std::string() : found->second;
-  };
   std::vector<ChangedValue> changed;
   for (const std::string& name : names) {
-    ChangedValue value{name, value_in(before, name), value_in(now, name)};
+    ChangedValue value{name, value_of(before.manifest, name), value_of(now.manifest, name)};
     if (value.before != value.now && std::ranges::find(kOfNoInterest, name) == kOfNoInterest.end())
       changed.push_back(std::move(value));
   }
   return changed;
+}
+
+// What changed in the plan of a run, but for what changed in the manifest's just so.
+void add_plan_changes(const SavedReport& before, const SavedReport& now, const RunChange& run,
+                      std::vector<ChangedValue>& changed) {
+  if (run.before->plan.empty()) return;
+  for (const auto& [name, value] : run.now->plan) {
+    const std::string earlier = value_of(run.before->plan, name);
+    const bool is_of_all =
+        value_of(before.manifest, name) == earlier && value_of(now.manifest, name) == value;
+    if (earlier != value && !is_of_all) changed.push_back({run.now->name + "." + name, earlier, value});
+  }
 }
 
 std::string state_of(const SavedRun& run) {
@@ -43,7 +56,7 @@ std::string state_of(const SavedRun& run) {
   return run.feasible ? "no iteration" : "OOM";
 }
 
-std::string signed_percent(double fraction) {
+std::string signed_change(double fraction) {
   return fmt::format("{:+.2f}%", fraction == 0 ? 0 : 100 * fraction);
 }
 
@@ -81,6 +94,7 @@ ReportDiff diff(const SavedReport& before, const SavedReport& now) {
     }
     RunChange& change = found.runs.emplace_back(RunChange{.before = earlier, .now = &run, .explanation = {}});
     if (change.change_fraction()) change.explanation = explain_runs(*earlier, run);
+    add_plan_changes(before, now, change, found.values);
   }
   for (const SavedRun& run : before.runs)
     if (now.find(run.name) == nullptr) found.removed.push_back(&run);
@@ -94,7 +108,7 @@ std::vector<std::string> regressions(const ReportDiff& diff, double most_fractio
     if (change && *change > most_fraction) {
       found.push_back(fmt::format("{}: {} GPU-days, {} before ({})", run.now->name,
                                   quantity(run.now->times->gpu_days), quantity(run.before->times->gpu_days),
-                                  signed_percent(*change)));
+                                  signed_change(*change)));
     } else if (run.before->has_time() && !run.now->has_time()) {
       found.push_back(fmt::format("{}: {}, {} GPU-days before", run.now->name, state_of(*run.now),
                                   state_of(*run.before)));
@@ -115,7 +129,7 @@ std::string diff_text(const ReportDiff& diff, int width_columns) {
   for (const RunChange& run : diff.runs) {
     const std::optional<double> change = run.change_fraction();
     rows.push_back({printable_name(run.now->name), state_of(*run.before), state_of(*run.now),
-                    change ? signed_percent(*change) : "-",
+                    change ? signed_change(*change) : "-",
                     run.explanation ? largest_part_text(*run.explanation) : ""});
   }
   if (rows.size() > 1) text += "\n" + text_table(rows);

@@ -70,7 +70,7 @@ void observe_jobs(Explanation& explanation) {
   }
 }
 
-// From one number of units to another.
+// A bar goes from one number of units to another.
 struct Bar {
   std::int64_t from_units = 0;
   std::int64_t to_units = 0;

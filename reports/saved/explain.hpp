@@ -43,7 +43,7 @@ Explanation explain(const SavedReport& report, const std::string& first, const s
 /// Two runs that have times, of one report or of two.
 Explanation explain_runs(const SavedRun& first, const SavedRun& second);
 
-/// As text for people, with a bar for each part that starts where the one before it ends.
+/// The text is for people. Each part has a bar that starts where the one before it ends.
 std::string explanation_text(const Explanation& explanation, int width_columns);
 std::string explanation_json(const Explanation& explanation);
 

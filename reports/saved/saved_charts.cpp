@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -90,10 +89,8 @@ JsonDocument read_document(const std::string& path, Problems& problems) {
 const SavedChart& SavedCharts::find(const std::string& name) const {
   const auto found = std::ranges::find(charts, name, &SavedChart::name);
   if (found != charts.end()) return *found;
-  std::vector<std::string> names;
-  for (const SavedChart& chart : charts) names.push_back(chart.name);
   throw std::invalid_argument(fmt::format("{}: expected a chart of the report, got {} ({})", document.file,
-                                          quote(name), suggest(name, names)));
+                                          quote(name), suggest(name, names_in(charts))));
 }
 
 SavedCharts load_charts(const std::string& path) {

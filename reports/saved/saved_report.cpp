@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "reports/formats/json_format.hpp"
+#include "reports/formats/formats.hpp"
 #include "reports/tables/time_parts.hpp"
 #include "scenarios/loader/json/json_reader.hpp"
 
@@ -18,19 +18,7 @@ namespace {
 
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 constexpr double kMostNumber = std::numeric_limits<double>::max();
-
-// A text, or none where the report says null.
-std::optional<std::string> optional_text(JsonReader& reader, std::string_view key) {
-  const Json* const value = reader.value(key);
-  if (value != nullptr && value->is_null()) return std::nullopt;
-  return reader.string(key);
-}
-
-std::optional<double> optional_number(JsonReader& reader, std::string_view key) {
-  const Json* const value = reader.value(key);
-  if (value != nullptr && value->is_null()) return std::nullopt;
-  return reader.number(key, 0, kMostNumber);
-}
+constexpr std::string_view kParallelism = "parallelism";
 
 SavedRun::Times read_times(JsonReader& reader) {
   SavedRun::Times times;
@@ -50,27 +38,6 @@ SavedRun::Times read_times(JsonReader& reader) {
   return times;
 }
 
-SavedRun read_run(JsonReader& reader) {
-  reader.allow_any_keys();
-  SavedRun run;
-  run.name = reader.string("name");
-  run.failure = optional_text(reader, "failure");
-  run.differences = optional_text(reader, "differences");
-  run.feasible = reader.boolean("feasible");
-  const Json* const gpu_days = reader.value("gpu_days");
-  if (gpu_days != nullptr && !gpu_days->is_null()) run.times = read_times(reader);
-  run.abr = optional_number(reader, "abr");
-  run.cr = optional_number(reader, "cr");
-  run.pr = optional_number(reader, "pr");
-  run.packs = reader.integer("packs", 0, kMost);
-  run.iterations = reader.integer("iterations", 0, kMost);
-  run.trained_tokens = reader.integer("trained_tokens", 0, kMost);
-  run.repeated_tokens = reader.integer("repeated_tokens", 0, kMost);
-  run.dropped_tokens = reader.integer("dropped_tokens", 0, kMost);
-  run.truncated_tokens = reader.integer("truncated_tokens", 0, kMost);
-  return run;
-}
-
 // The values of an object by their places in it.
 void add_values(const Json& value, const std::string& place, std::map<std::string, std::string>& values) {
   if (value.is_object()) {
@@ -79,6 +46,29 @@ void add_values(const Json& value, const std::string& place, std::map<std::strin
   } else {
     values[place] = value.is_string() ? value.get<std::string>() : value.dump();
   }
+}
+
+SavedRun read_run(JsonReader& reader) {
+  reader.allow_any_keys();
+  SavedRun run;
+  run.name = reader.string("name");
+  run.failure = reader.nullable_string("failure");
+  run.differences = reader.nullable_string("differences");
+  run.feasible = reader.boolean("feasible");
+  const Json* const gpu_days = reader.value("gpu_days");
+  if (gpu_days != nullptr && !gpu_days->is_null()) run.times = read_times(reader);
+  run.abr = reader.nullable_number("abr");
+  run.cr = reader.nullable_number("cr");
+  run.pr = reader.nullable_number("pr");
+  run.packs = reader.integer("packs", 0, kMost);
+  run.iterations = reader.integer("iterations", 0, kMost);
+  run.trained_tokens = reader.integer("trained_tokens", 0, kMost);
+  run.repeated_tokens = reader.integer("repeated_tokens", 0, kMost);
+  run.dropped_tokens = reader.integer("dropped_tokens", 0, kMost);
+  run.truncated_tokens = reader.integer("truncated_tokens", 0, kMost);
+  const Json* const plan = reader.value(kParallelism);
+  if (plan != nullptr && plan->is_object()) add_values(*plan, std::string(kParallelism), run.plan);
+  return run;
 }
 
 void read_manifest(JsonReader& root, std::map<std::string, std::string>& values) {

@@ -37,6 +37,9 @@ struct SavedRun {
   std::int64_t repeated_tokens = 0;
   std::int64_t dropped_tokens = 0;
   std::int64_t truncated_tokens = 0;
+  /// The values of its parallel plan as texts, "parallelism.zero_stage"; empty where the report does not say
+  /// it.
+  std::map<std::string, std::string> plan;
 };
 
 /// A report.json that an earlier run wrote.

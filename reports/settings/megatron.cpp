@@ -18,7 +18,7 @@ std::string recompute_arguments(const TrainerJob& job) {
     }
     return "  --recompute-granularity selective\n  --recompute-modules" + modules + "\n";
   }
-  // Of each chunk of a stage.
+  // Megatron-LM counts the layers of each chunk of a stage.
   const int per_chunk = (plan.gc_layers + plan.n_chunks() - 1) / plan.n_chunks();
   return fmt::format(
       "  --recompute-granularity full\n  --recompute-method block\n  --recompute-num-layers {}\n", per_chunk);

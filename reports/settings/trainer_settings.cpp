@@ -63,11 +63,8 @@ TrainerJob trainer_job(const RunManifest& manifest, const StrategyResult& run, i
                  .epochs = manifest.epochs,
                  .capacity_tokens = group.capacity_tokens,
                  .micro_batches_per_rank = group.micro_batches_per_rank.value_or(1),
-                 .plan = run.plan,
+                 .plan = plan_of_group(run.plan, group),
                  .remarks = {}};
-  job.plan.sequence = group.sequence;
-  job.plan.gc_layers = group.gc_layers;
-  job.plan.zero_stage = group.zero_stage;
   const auto n_others =
       std::ranges::count_if(run.groups, [&](const PlannedGroup& other) { return differs(group, other); });
   if (n_others > 0) {

@@ -19,8 +19,8 @@ struct TrainerJob {
   int n_gpus = 1;
   int epochs = 1;
   std::int64_t capacity_tokens = 0;  ///< of a pack, which is a micro-batch
-  /// In an iteration. Where groups or iterations differ, as many as make its tokens of full packs, rounded
-  /// up.
+  /// Counts the micro-batches of a rank in an iteration. Where groups or iterations differ, it is as many as
+  /// make the iteration's tokens of full packs, rounded up.
   int micro_batches_per_rank = 1;
   ParallelPlan plan;  ///< with the group's degrees, checkpointed layers and ZeRO stage
   /// What holds for every trainer: groups that were left out, iterations that differ.

@@ -33,6 +33,7 @@ std::span<const BoundPart> bound_parts() {
 }
 
 std::vector<std::vector<std::string>> bound_rows(const Report& report) {
+  if (report.bounds.empty()) return {};
   std::vector<std::vector<std::string>> rows = {{"lower bound", "GPU-days", "iterations"}};
   for (const BoundPart& part : bound_parts()) rows.front().emplace_back(part.name);
   for (const BoundResult& bound : report.bounds) {

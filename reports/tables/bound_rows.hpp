@@ -17,6 +17,7 @@ struct BoundPart {
 std::span<const BoundPart> bound_parts();
 
 /// The report's lower bounds, a row each, with the titles in front: GPU-days and what they consist of.
+/// Empty if there are none.
 std::vector<std::vector<std::string>> bound_rows(const Report& report);
 
 inline constexpr std::string_view kBoundNote =

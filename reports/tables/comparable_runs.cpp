@@ -71,11 +71,12 @@ std::string memory_excess(const StrategyResult& run) {
 }
 
 std::string policies(const StrategyResult& run) {
-  const std::string text = fmt::format(
-      "order {}; last iteration {}; padding {}; over-long {}", policy_name(kPackOrderNames, run.order),
-      policy_name(kLastIterationNames, run.last_iteration), policy_name(kPaddingNames, run.padding),
-      policy_name(kOverLongNames, run.over_long));
-  return run.attention == Attention::across_samples ? text + "; attention across samples" : text;
+  const std::string text = fmt::format("order {}; last iteration {}; padding {}; over-long {}",
+                                       policy_name(kPackOrderNames, run.policies.order),
+                                       policy_name(kLastIterationNames, run.policies.last_iteration),
+                                       policy_name(kPaddingNames, run.policies.padding),
+                                       policy_name(kOverLongNames, run.policies.over_long));
+  return run.policies.attention == Attention::across_samples ? text + "; attention across samples" : text;
 }
 
 }  // namespace packsim::formats_detail

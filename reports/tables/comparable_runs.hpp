@@ -26,8 +26,8 @@ const StrategyResult* fastest_run(const Report& report, const StrategyResult* ex
 /// Why a run is not compared; continues its name: "does not fit in memory".
 std::string obstacle(const StrategyResult& run);
 
-/// By how much the group that exceeds memory most does; none where the run fits, or failed before it had
-/// groups.
+/// Returns by how much the group that exceeds memory most does so; none if the run fits, or failed before it
+/// had groups.
 std::optional<double> memory_excess_bytes(const StrategyResult& run);
 
 /// "group 128K needs 92.1 of 80.0 GiB (12.1 GiB too much)" for the group that exceeds memory most; empty

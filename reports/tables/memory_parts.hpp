@@ -13,7 +13,7 @@ struct MemoryPart {
   double (*size_bytes)(const MemoryPeak& peak);
 };
 
-/// In the order in which charts stack them.
+/// Charts stack the parts in this order.
 std::span<const MemoryPart> memory_parts();
 
 }  // namespace packsim::formats_detail

@@ -10,10 +10,6 @@
 namespace packsim::formats_detail {
 namespace {
 
-std::string plural(std::int64_t n, std::string_view what) {
-  return fmt::format("{} {}{}", grouped(n), what, n == 1 ? "" : "s");
-}
-
 // "0.25 to 0.4".
 std::string from_to(double first, double last) {
   return first == last ? ratio(first) : fmt::format("{} to {}", ratio(first), ratio(last));
@@ -33,9 +29,9 @@ std::vector<std::string> mixture_sentences(const MixtureSummary& mixture) {
   std::vector<std::string> texts = {fmt::format(
       "Mixture by policy {}: {}{} {} in {}, {}; {} of samples drawn before; {} never drawn.", mixture.policy,
       mixture.policy_summary, mixture.policy_source.empty() ? "" : " (" + mixture.policy_source + ")",
-      plural(mixture.n_draws, "draw"), plural(std::ssize(mixture.windows), "window"),
-      plural(mixture.n_updates, "update"), plural(mixture.repeated_draws, "draw"),
-      plural(mixture.never_drawn_samples, "sample"))};
+      counted(mixture.n_draws, "draw"), counted(std::ssize(mixture.windows), "window"),
+      counted(mixture.n_updates, "update"), counted(mixture.repeated_draws, "draw"),
+      counted(mixture.never_drawn_samples, "sample"))};
   texts.insert(texts.end(), mixture.assumptions.begin(), mixture.assumptions.end());
   return texts;
 }

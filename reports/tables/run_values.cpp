@@ -112,12 +112,13 @@ Values names() {
   return {
       {"name", text([](const Run& run) { return run.name; })},
       {"strategy", text([](const Run& run) { return run.strategy; })},
-      {"order", text([](const Run& run) { return policy_name(kPackOrderNames, run.order); })},
+      {"order", text([](const Run& run) { return policy_name(kPackOrderNames, run.policies.order); })},
       {"last_iteration",
-       text([](const Run& run) { return policy_name(kLastIterationNames, run.last_iteration); })},
-      {"padding", text([](const Run& run) { return policy_name(kPaddingNames, run.padding); })},
-      {"over_long", text([](const Run& run) { return policy_name(kOverLongNames, run.over_long); })},
-      {"attention", text([](const Run& run) { return policy_name(kAttentionNames, run.attention); })},
+       text([](const Run& run) { return policy_name(kLastIterationNames, run.policies.last_iteration); })},
+      {"padding", text([](const Run& run) { return policy_name(kPaddingNames, run.policies.padding); })},
+      {"over_long", text([](const Run& run) { return policy_name(kOverLongNames, run.policies.over_long); })},
+      {"attention",
+       text([](const Run& run) { return policy_name(kAttentionNames, run.policies.attention); })},
       {"feasible", [](const Run& run) { return Value(run.feasible); }},
       {"failure", [](const Run& run) { return if_there(run.failure); }},
       {"differences",
@@ -190,7 +191,7 @@ Values times() {
                "How wide the interval is that is meant to hold nine of ten true GPU-days: at 20% it goes "
                "from GPU-days / 1.2 to GPU-days x 1.2. docs/accuracy.md says how often it did. It follows "
                "from how well the framework profile and the kernel prices are known. The runs of one report "
-               "share most of their error, so their ratio is known better than either cost.",
+               "share most of their error, so the ratio of two runs is more certain than either cost.",
                or_oom(number(interval, whole_percent))}},
       {"largest_uncertainty",
        [](const Run& run) { return run.times ? if_there(run.times->largest_uncertainty) : Value(); }},

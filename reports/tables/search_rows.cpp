@@ -2,33 +2,29 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 
+#include "models/plan/plan_text.hpp"
 #include "reports/text/numbers.hpp"
-#include "reports/text/plan_text.hpp"
 
 namespace packsim::formats_detail {
 namespace {
 
 constexpr std::size_t kMostListed = 4;
 
-std::string groups_text(const std::vector<SearchedGroup>& groups) {
+std::string searched_groups_text(const std::vector<SearchedGroup>& groups) {
   if (groups.size() > kMostListed)
     return fmt::format("{} groups of up to {}", groups.size(), capacity(groups.back().capacity_tokens));
   std::vector<std::string> texts;
   for (const SearchedGroup& group : groups)
     texts.push_back(
-        fmt::format("{} at SP {}", capacity(group.capacity_tokens), sequence_text(group.sequence)));
-  return fmt::format("{}", fmt::join(texts, ", "));
+        fmt::format("{} at {}", capacity(group.capacity_tokens), degrees_text(plan_of_group({}, group))));
+  return fmt::format("{}", fmt::join(texts, "; "));
 }
 
 std::string searched_text(const SearchedPlan& plan, const StrategyResult& run) {
   std::string text = plan.strategy == run.strategy ? "" : plan.strategy + ": ";
-  text += groups_text(plan.groups);
-  if (plan.plan.tp_degree > 1) text += fmt::format(", TP {}", plan.plan.tp_degree);
-  if (plan.plan.pp_degree > 1) text += fmt::format(", PP {}", plan.plan.pp_degree);
-  if (plan.plan.ep_degree > 1) text += fmt::format(", EP {}", plan.plan.ep_degree);
-  return text + ", " + zero_text(plan.plan);
+  text += searched_groups_text(plan.groups);
+  return text + "; " + searched_plan_text(plan.plan);
 }
 
 std::string slower_text(const std::optional<SearchedPlan>& plan, const PlanSearch& search) {

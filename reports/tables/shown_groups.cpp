@@ -1,10 +1,8 @@
 #include "reports/tables/shown_groups.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <tuple>
 
+#include "models/plan/plan_text.hpp"
 #include "reports/text/numbers.hpp"
 
 namespace packsim {
@@ -65,13 +63,13 @@ std::vector<ShownGroup> shown_groups(const StrategyResult& run) {
   return shown;
 }
 
-std::string group_summary(const StrategyResult& run) {
-  std::string summary;
-  for (const PlannedGroup& group : run.groups) {
-    if (!summary.empty()) summary += ';';
-    summary += fmt::format("{}:{}:{}", group.capacity_tokens, group.sequence.ulysses, group.gc_layers);
+std::string groups_text(const ParallelPlan& plan, std::span<const PlannedGroup> groups) {
+  std::string text;
+  for (const PlannedGroup& group : groups) {
+    if (!text.empty()) text += "; ";
+    text += group_text(group.capacity_tokens, plan_of_group(plan, group));
   }
-  return summary;
+  return text;
 }
 
 }  // namespace packsim

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,8 @@ struct ShownGroup {
 };
 std::vector<ShownGroup> shown_groups(const StrategyResult& run);
 
-/// The groups of a run as one text, for programs: "capacity_tokens:sp_degree:gc_layers;...".
-std::string group_summary(const StrategyResult& run);
+/// The groups of a run as one text: "16384 tokens, SP 1; 174752 tokens, SP 8, ring CP 4, GC 12". plan: of the
+/// run.
+std::string groups_text(const ParallelPlan& plan, std::span<const PlannedGroup> groups);
 
 }  // namespace packsim

@@ -24,7 +24,7 @@ struct TimePart {
   double gpu_days(const StrategyResult& run) const;
 };
 
-/// In the order in which charts stack them.
+/// Charts stack the parts in this order.
 std::span<const TimePart> time_parts();
 
 /// Its key in report.json and report.csv: the fraction of the run's time.

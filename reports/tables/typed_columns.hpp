@@ -4,9 +4,15 @@
 #include <vector>
 
 #include "experiment/results/report.hpp"
-#include "reports/tables/value_types.hpp"
+#include "reports/tables/run_values.hpp"
 
 namespace packsim {
+
+/// The type of a value, whatever run it is of.
+enum class ValueType { boolean, integer, number, text };
+
+/// value: one of run_values() that has a key.
+ValueType type_of(const RunValue& value);
 
 /// A value of every run, for programs.
 struct TypedColumn {

@@ -10,14 +10,15 @@
 #include <vector>
 
 #include "files/text/printable.hpp"
+#include "models/plan/plan_text.hpp"
 #include "reports/tables/bound_rows.hpp"
 #include "reports/tables/comparable_runs.hpp"
 #include "reports/tables/loss_rows.hpp"
 #include "reports/tables/mixture_rows.hpp"
 #include "reports/tables/search_rows.hpp"
 #include "reports/tables/shown_groups.hpp"
+#include "reports/text/gpu_text.hpp"
 #include "reports/text/numbers.hpp"
-#include "reports/text/plan_text.hpp"
 #include "reports/text/reliability_text.hpp"
 #include "reports/text/text_table.hpp"
 #include "reports/text/texts_by_run.hpp"
@@ -32,16 +33,12 @@ std::string job_line(std::string_view label, std::string_view text, int width_co
                  kJobLabel_columns);
 }
 
-std::string bounds(const Report& report, int width_columns) {
-  if (report.bounds.empty()) return "";
-  return text_table(bound_rows(report)) + wrapped(kBoundNote, width_columns, 0) + "\n";
-}
-
-std::string losses(const Report& report, int width_columns) {
-  std::vector<std::vector<std::string>> rows = loss_rows(report);
+// A table whose rows begin with names, and what it means; empty without rows.
+std::string noted_table(std::vector<std::vector<std::string>> rows, std::string_view note,
+                        int width_columns) {
   if (rows.empty()) return "";
   for (std::vector<std::string>& row : rows) row.front() = printable_name(row.front());
-  return text_table(rows) + wrapped(kLossNote, width_columns, 0) + "\n";
+  return text_table(rows) + wrapped(note, width_columns, 0) + "\n";
 }
 
 // One row per group; the lines under a run's first one leave its name out.
@@ -61,13 +58,6 @@ std::string plans(const Report& report) {
     }
   }
   return text_table(rows);
-}
-
-std::string searches(const Report& report, int width_columns) {
-  std::vector<std::vector<std::string>> rows = search_rows(report);
-  if (rows.empty()) return "";
-  for (std::vector<std::string>& row : rows) row.front() = printable_name(row.front());
-  return text_table(rows) + wrapped(kSearchNote, width_columns, 0) + "\n";
 }
 
 // The policies, each combination once with the runs that share it.
@@ -131,7 +121,7 @@ std::string job_text(const Report& report, int width_columns) {
 
 namespace {
 
-// Without the columns that are named, one after another until the table fits.
+// The columns that are named are left out, one after another, until the table fits.
 std::string fitting_rows(std::vector<std::vector<std::string>> rows,
                          std::span<const std::string_view> droppable, int width_columns) {
   if (rows.empty()) return "";
@@ -168,9 +158,11 @@ std::string mixture_text(const Report& report, int width_columns, bool with_grou
 }
 
 std::string further_tables(const Report& report, int width_columns) {
-  return plans(report) + "\n" + interval_reasons(report, width_columns) + bounds(report, width_columns) +
-         searches(report, width_columns) + losses(report, width_columns) +
-         shared_policies(report, width_columns) + "\n";
+  return plans(report) + "\n" + interval_reasons(report, width_columns) +
+         noted_table(bound_rows(report), kBoundNote, width_columns) +
+         noted_table(search_rows(report), kSearchNote, width_columns) +
+         noted_table(loss_rows(report), kLossNote, width_columns) + shared_policies(report, width_columns) +
+         "\n";
 }
 
 }  // namespace packsim::formats_detail

@@ -18,7 +18,7 @@ std::vector<const StrategyResult*> sorted_runs(const Report& report);
 std::vector<std::string> runs_table(const Report& report, const std::vector<Column>& columns,
                                     const std::string& title, std::size_t name_columns, const Style& style);
 
-/// Of the columns that say something of a run, those that fit beside the names into the width, the most
+/// Returns those of the columns that say something of a run and fit beside the names into the width, the most
 /// important first.
 std::vector<Column> fitting_columns(const Report& report, std::vector<Column> columns,
                                     std::size_t width_columns);

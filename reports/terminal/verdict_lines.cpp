@@ -114,7 +114,7 @@ class VerdictBuilder {
     for (const std::string& line : lines) text_.lines.push_back(std::string(kLabelColumns, ' ') + line);
   }
 
-  // Without the label, for which its lines leave room.
+  // The lines leave room for the label.
   std::vector<std::string> sentence_lines(const std::string& sentence) const {
     return wrapped_lines(sentence, width_columns_ - kLabelColumns, 0);
   }
@@ -156,7 +156,7 @@ VerdictText verdict_text(const Report& report, std::size_t width_columns, const 
   const std::size_t room = builder.room();
   builder.add_settings(verdict, room - std::min(room, first_doubt));
   builder.add_doubts(verdict.doubts, builder.room());
-  // Without room for it, the notes below the table say the same with reasons.
+  // The notes below the table say the same with reasons if there is no room here.
   builder.add_if_it_fits("", verdict.not_compared);
   return builder.take();
 }

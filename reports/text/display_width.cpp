@@ -1,7 +1,6 @@
 #include "reports/text/display_width.hpp"
 
 #include <algorithm>
-#include <vector>
 
 #include "files/text/utf8.hpp"
 

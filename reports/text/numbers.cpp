@@ -20,6 +20,10 @@ std::string three_digits(double value) {
 
 }  // namespace
 
+std::string counted(std::int64_t n, std::string_view thing) {
+  return fmt::format("{} {}{}", grouped(n), thing, n == 1 ? "" : "s");
+}
+
 std::string token_count(std::int64_t tokens) {
   struct Unit {
     double tokens;

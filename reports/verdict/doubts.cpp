@@ -18,16 +18,18 @@ double log_half_width(const RunTimes& times) {
 
 // The 90 % interval of a ratio is as wide as the difference of both intervals if their errors are the same
 // one, and as their root of squares if the errors have nothing in common. The truth is between the two.
-std::string certainty_of_order(const RunTimes& best, const RunTimes& next) {
-  const double a = log_half_width(best);
-  const double b = log_half_width(next);
-  const double distance = std::log(next.gpu_days / best.gpu_days);
+std::string certainty_of_order(const StrategyResult& best, const StrategyResult& next) {
+  const double a = log_half_width(*best.times);
+  const double b = log_half_width(*next.times);
+  const double distance = std::log(next.times->gpu_days / best.times->gpu_days);
   if (a <= 0 || b <= 0) return "The report has no intervals that say how sure this order is";
   if (distance > std::hypot(a, b)) return "Their 90% intervals rule out that it is faster";
   if (distance < std::abs(a - b))
     return "Their 90% intervals allow that it is faster, whatever error the two share";
-  return "Their 90% intervals allow that it is faster only if the two share little error; runs of one report "
-         "share most";
+  return fmt::format(
+      "{} could be the faster one only if the two runs' errors were independent. Runs of one report share "
+      "most of their error",
+      printable_name(next.name));
 }
 
 std::string next_run(const Report& report, const StrategyResult& best) {
@@ -35,10 +37,10 @@ std::string next_run(const Report& report, const StrategyResult& best) {
   if (next == nullptr) return "";
   if (next->times->gpu_days <= best.times->gpu_days)
     return fmt::format("{} takes equally many GPU-days.", printable_name(next->name));
-  return fmt::format("{} is next with {} GPU-days, {} more. {}.",
-                     printable_name(next->name), quantity(next->times->gpu_days),
+  return fmt::format("{} is next with {} GPU-days, {} more. {}.", printable_name(next->name),
+                     quantity(next->times->gpu_days),
                      percent(next->times->gpu_days / best.times->gpu_days - 1),
-                     certainty_of_order(*best.times, *next->times));
+                     certainty_of_order(best, *next));
 }
 
 // The fastest run when something is added to its time, if that is another one than `best`.

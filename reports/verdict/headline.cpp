@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 
 #include "files/text/printable.hpp"
@@ -31,7 +30,7 @@ std::string data_caveat(const StrategyResult& fast, const StrategyResult* other)
   return caveats.empty() ? "." : fmt::format(", but it {}.", fmt::join(caveats, " and "));
 }
 
-// Of the runs that do not fit in memory, the one that lacks least; empty if every run failed.
+// Returns the run that lacks least memory of those that do not fit; empty if every run failed.
 std::string nearest_to_fitting(const Report& report) {
   const StrategyResult* nearest = nullptr;
   for (const StrategyResult& run : report.runs) {

@@ -1,8 +1,8 @@
 #include "reports/verdict/verdict.hpp"
 
+#include "models/plan/plan_text.hpp"
 #include "reports/tables/comparable_runs.hpp"
 #include "reports/text/numbers.hpp"
-#include "reports/text/plan_text.hpp"
 #include "reports/verdict/sentences.hpp"
 
 namespace packsim {

@@ -19,6 +19,5 @@ inline constexpr int kMostMixtureGroups = 1024;
 
 inline constexpr int kMostGpusPerNode = 1024;
 inline constexpr int kMostNodes = 65'536;
-inline constexpr int kMostEpochs = 10'000;
 
 }  // namespace packsim

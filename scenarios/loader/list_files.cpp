@@ -1,12 +1,10 @@
 #include "scenarios/loader/list_files.hpp"
 
 #include "scenarios/loader/json/json_reader.hpp"
-#include "scenarios/loader/profiles/read_hardware_profile.hpp"
 
 namespace packsim {
-namespace {
 
-std::vector<ListedFile> list(const NamedFiles& kind, const DataPaths& data) {
+std::vector<ListedFile> list_files(const NamedFiles& kind, const DataPaths& data) {
   Problems problems;
   std::vector<ListedFile> files;
   for (const std::string& name : names_of(kind, data)) {
@@ -20,27 +18,6 @@ std::vector<ListedFile> list(const NamedFiles& kind, const DataPaths& data) {
   }
   problems.throw_if_any();
   return files;
-}
-
-}  // namespace
-
-std::vector<ListedFile> list_models(const DataPaths& data) {
-  return list(kModelFiles, data);
-}
-std::vector<ListedFile> list_clusters(const DataPaths& data) {
-  return list(kClusterFiles, data);
-}
-std::vector<ListedFile> list_networks(const DataPaths& data) {
-  return list(kNetworkFiles, data);
-}
-std::vector<ListedFile> list_profiles(const DataPaths& data) {
-  return list(kProfileFiles, data);
-}
-std::vector<ListedFile> list_hardware_profiles(const DataPaths& data) {
-  return list(kHardwareProfileFiles, data);
-}
-std::vector<ListedFile> list_scenarios(const DataPaths& data) {
-  return list(kScenarioFiles, data);
 }
 
 }  // namespace packsim

@@ -14,12 +14,8 @@ struct ListedFile {
   std::string path;
 };
 
-/// Sorted by name. Throw ScenarioError for files that are not JSON objects, FileError for unreadable ones.
-std::vector<ListedFile> list_models(const DataPaths& data);
-std::vector<ListedFile> list_clusters(const DataPaths& data);
-std::vector<ListedFile> list_networks(const DataPaths& data);
-std::vector<ListedFile> list_profiles(const DataPaths& data);
-std::vector<ListedFile> list_hardware_profiles(const DataPaths& data);
-std::vector<ListedFile> list_scenarios(const DataPaths& data);
+/// The files of a kind, sorted by name. Throws ScenarioError for files that are not JSON objects, FileError for
+/// unreadable ones.
+std::vector<ListedFile> list_files(const NamedFiles& kind, const DataPaths& data);
 
 }  // namespace packsim

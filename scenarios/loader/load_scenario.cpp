@@ -12,8 +12,6 @@
 #include <utility>
 
 #include "models/kernels/transfer_profile.hpp"
-#include "scenarios/loader/find_gpu.hpp"
-#include "scenarios/loader/json/file_text.hpp"
 #include "scenarios/loader/limits.hpp"
 #include "scenarios/loader/plan_checks.hpp"
 #include "scenarios/loader/profiles/read_hardware_profile.hpp"
@@ -83,8 +81,7 @@ T load_named(const NamedFiles& kind, const std::string& name_or_path, const Read
 }
 
 std::string read_baseline(JsonReader& reader, const std::vector<StrategySpec>& strategies) {
-  std::vector<std::string> names;
-  for (const StrategySpec& strategy : strategies) names.push_back(strategy.name);
+  const std::vector<std::string> names = names_in(strategies);
   // Strategies that could not be read have no name to choose from.
   const bool all_named = !names.empty() && std::ranges::find(names, "") == names.end();
   if (!all_named) return reader.string("baseline", "");
@@ -294,10 +291,11 @@ Scenario read_scenario(JsonReader reader, const std::string& folder, const DataP
   scenario.training = read_training(reader.object("training"));
   // How the framework of the profile executes a step, unless the scenario says otherwise.
   scenario.plan =
-      read_parallelism(reader.optional_object("parallelism"), {.execution = profile.value.execution});
+      read_parallelism(reader.optional_object("parallelism"),
+                       {.zero_stage = scenario.training.zero_stage, .execution = profile.value.execution});
+  scenario.training.zero_stage = scenario.plan.zero_stage;
   const bool plan_is_read = problems.size() == before_plan;
   scenario.plan.n_gpus = cluster.value.n_gpus();
-  scenario.plan.zero_stage = scenario.training.zero_stage;
   scenario.lengths = read_length_spec(reader.object("lengths"), folder, data, reader.has("mixing"));
   scenario.mixing = read_mixing(reader.optional_object("mixing"), scenario.lengths, scenario.training,
                                 scenario.seed, folder, data, problems);
@@ -349,6 +347,11 @@ Gpu load_gpu(const std::string& name_or_path, const DataPaths& data) {
 Cluster load_cluster_type(const std::string& name_or_path, const DataPaths& data) {
   Problems problems;
   return load_named(kClusterFiles, name_or_path, cluster_reader(data, problems), data, problems);
+}
+
+HardwareProfile load_hardware_profile(const std::string& name_or_path, const DataPaths& data) {
+  Problems problems;
+  return load_named(kHardwareProfileFiles, name_or_path, hardware_reader(data, problems), data, problems);
 }
 
 FrameworkProfile load_profile(const std::string& name_or_path, const DataPaths& data) {

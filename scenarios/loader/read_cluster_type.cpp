@@ -36,7 +36,7 @@ std::optional<Gpu> read_gpu_file(JsonReader& reader, const DataPaths& data, Prob
   return read_gpu(JsonReader(document, problems));
 }
 
-// Not stated: a network without rates, in which nothing contends.
+// If it is not stated, the network has no rates, and nothing contends.
 Network read_network(JsonReader reader, int gpus_per_node, const std::optional<Gpu>& gpu) {
   constexpr int kMostNodesPerLeaf = 65'536;
   if (reader.silent()) return {};
@@ -59,7 +59,7 @@ Network read_network(JsonReader reader, int gpus_per_node, const std::optional<G
   return network;
 }
 
-// In numbers, as a graph, or the name of a file with a graph.
+// Reads the network: as numbers, as a graph, or from the file with a graph that it names.
 void read_network_member(JsonReader& reader, const std::optional<Gpu>& gpu, const DataPaths& data,
                          Problems& problems, Cluster& cluster) {
   const std::size_t before = reader.n_problems();

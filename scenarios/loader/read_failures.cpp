@@ -24,8 +24,8 @@ void refuse_beside(JsonReader& reader, std::string_view other, std::string_view 
   if (reader.value(key) != nullptr) reader.refuse(key, fmt::format("no such key beside {}", other));
 }
 
-// Of two keys that say the same in two ways, whether to read the first: where it is there, then without the
-// second, and where neither is.
+// Whether to read the first of two keys that say the same in two ways: if it is there, or neither is. Refuses
+// both together.
 bool is_first(JsonReader& reader, std::string_view first, std::string_view second) {
   if (reader.value(first) == nullptr) return reader.value(second) == nullptr;
   refuse_beside(reader, first, second);
@@ -42,9 +42,7 @@ void read_rate(JsonReader& reader, const PlanContext& context, FailureModel& mod
     if (is_node && context.cluster != nullptr) model.unit_gpus = context.cluster->gpus_per_node;
     return;
   }
-  std::vector<std::string> names;
-  for (const PublishedMtbf& each : kPublishedMtbfs) names.emplace_back(each.name);
-  const PublishedMtbf& published = kPublishedMtbfs[reader.one_of("published", names)];
+  const PublishedMtbf& published = kPublishedMtbfs[reader.one_of("published", names_in(kPublishedMtbfs))];
   model.unit_mtbf_h = published.unit_mtbf_h;
   model.unit_gpus = published.unit_gpus;
   refuse_beside(reader, "published", "unit");

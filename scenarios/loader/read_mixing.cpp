@@ -14,12 +14,6 @@ namespace {
 constexpr int kMostActorSteps = 10'000;
 constexpr int kMostProbes = 1024;
 
-std::vector<std::string> subset_names(const LengthSpec& lengths) {
-  std::vector<std::string> names;
-  for (const LengthSource& source : lengths.mix) names.push_back(source.name);
-  return names;
-}
-
 // Subsets are told apart by their names.
 void check_names(JsonReader& reader, const std::vector<std::string>& names) {
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -43,7 +37,7 @@ RewardCurve read_curve(JsonReader& reader, const std::vector<std::string>& names
 }
 
 ProbeSpec read_probes(JsonReader reader) {
-  constexpr double kLongest_s = 3600;
+  constexpr double kMostActorUpdate_s = 3600;
   ProbeSpec probes;
   if (reader.silent()) return probes;
   probes.placement = reader.one_of("placement", kProbePlacementNames, probes.placement);
@@ -56,7 +50,7 @@ ProbeSpec read_probes(JsonReader reader) {
   probes.perplexity_samples = reader.integer("perplexity_samples", 1, kMostProbes, probes.perplexity_samples);
   probes.perplexity_times = reader.integer("perplexity_times", 1, 64, probes.perplexity_times);
   if (reader.value("actor_update_s") != nullptr)
-    probes.actor_update_s = reader.number("actor_update_s", 0, kLongest_s);
+    probes.actor_update_s = reader.number("actor_update_s", 0, kMostActorUpdate_s);
   return probes;
 }
 
@@ -142,12 +136,9 @@ std::optional<MixingSpec> read_mixing(JsonReader reader, const LengthSpec& lengt
                                       Problems& problems) {
   if (reader.silent()) return std::nullopt;
   MixingSpec mixing;
-  const std::vector<std::string> names = subset_names(lengths);
-  std::vector<std::string> policies;
-  for (const MixingPolicy& policy : mixing_policies()) policies.emplace_back(policy.name);
-  const std::size_t before = reader.n_problems();
-  mixing.policy = policies[reader.one_of("policy", policies)];
-  const MixingPolicy* policy = reader.n_problems() == before ? find_mixing_policy(mixing.policy) : nullptr;
+  const std::vector<std::string> names = names_in(lengths.mix);
+  const MixingPolicy* policy = reader.row_of("policy", mixing_policies());
+  mixing.policy = (policy != nullptr ? *policy : mixing_policies().front()).name;
   check_names(reader, names);
   if (training.epochs != 1)
     reader.refuse("draws", "1 epoch in /training/epochs, as draws say how long the run is",

@@ -12,7 +12,6 @@
 #include "scenarios/loader/json/json_document.hpp"
 #include "scenarios/loader/lengths/bad_rows.hpp"
 #include "scenarios/loader/lengths/length_text.hpp"
-#include "scenarios/loader/limits.hpp"
 #include "scenarios/loader/readers.hpp"
 
 namespace packsim {

@@ -22,9 +22,8 @@ constexpr std::array<PolicyName<Wiring>, 2> kWirings = {
      {Wiring::all, "all", "Each vertex is linked to every vertex of the other group."}}};
 
 VertexGroup read_vertex_group(JsonReader& reader, int gpus_per_node) {
-  std::vector<std::string> kinds;
-  for (const VertexKindRow& row : kVertexKinds) kinds.emplace_back(row.name);
-  VertexGroup group{.name = reader.string("name"), .kind = kVertexKinds[reader.one_of("kind", kinds)].kind};
+  VertexGroup group{.name = reader.string("name"),
+                    .kind = kVertexKinds[reader.one_of("kind", names_in(kVertexKinds))].kind};
   const bool is_for_each_gpu = group.kind == VertexKind::gpu || group.kind == VertexKind::nic;
   group.count = reader.integer("count", 1, kMostVertices, is_for_each_gpu ? gpus_per_node : 1);
   if (!vertex_kind(group.kind).in_node)
@@ -73,14 +72,11 @@ NetworkDesign read_network_design(JsonReader reader, const Gpu& gpu, int gpus_pe
   reader.string("$schema", "");  // for editors
   NetworkDesign design{.name = reader.string("name"), .source = reader.string("source")};
   std::vector<JsonReader> vertices = reader.objects("vertices");
-  std::vector<std::string> names;
-  for (JsonReader& of : vertices) {
-    design.vertices.push_back(read_vertex_group(of, gpus_per_node));
-    names.push_back(design.vertices.back().name);
-  }
+  for (JsonReader& vertex : vertices) design.vertices.push_back(read_vertex_group(vertex, gpus_per_node));
+  const std::vector<std::string> names = names_in(design.vertices);
   std::vector<JsonReader> links = reader.objects("links");
   if (!names.empty()) {
-    for (JsonReader& of : links) design.links.push_back(read_link_rule(of, names, gpu));
+    for (JsonReader& link : links) design.links.push_back(read_link_rule(link, names, gpu));
   }
   if (reader.n_problems() != before) return design;
   for (const DesignMistake& mistake : mistakes_of(design, gpus_per_node)) {

@@ -1,56 +1,73 @@
-#include "models/plan_names.hpp"
-#include "scenarios/loader/limits.hpp"
-#include "scenarios/loader/models/model_limits.hpp"
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <variant>
+
 #include "scenarios/loader/readers.hpp"
 
 namespace packsim {
 namespace {
 
-const PipelineSchedule* read_schedule(JsonReader& reader, const PipelineSchedule* before) {
-  constexpr std::string_view kKey = "pipeline_schedule";
-  if (!reader.has(kKey)) return before;
-  std::vector<std::string> names;
-  for (const PipelineSchedule* schedule : pipeline_schedules()) names.emplace_back(schedule->name);
-  return pipeline_schedules()[reader.one_of(kKey, names)];
+std::vector<std::string> strings_of(const std::vector<std::string_view>& words) {
+  return {words.begin(), words.end()};
+}
+
+bool is_word_of(const Json& value, const std::vector<std::string>& words) {
+  return value.is_string() && std::ranges::find(words, value.get_ref<const std::string&>()) != words.end();
+}
+
+// A word of the key, or an array of some.
+std::optional<PlanValue> read_words(JsonReader& reader, const PlanKey& key) {
+  const std::vector<std::string> words = strings_of(key.option.words());
+  const std::vector<std::string> list_words = strings_of(key.list_words());
+  const Json* value = reader.word_or_array(key.name(), words, list_words);
+  if (value == nullptr) return std::nullopt;
+  if (is_word_of(*value, words)) return value->get<std::string>();
+  const bool is_list =
+      value->is_array() && (key.may_be_empty || !value->empty()) &&
+      std::ranges::all_of(*value, [&](const Json& one) { return is_word_of(one, list_words); });
+  if (is_list) return value->get<std::vector<std::string>>();
+  reader.refuse(key.name(), expected_of(key));
+  return std::nullopt;
+}
+
+std::optional<PlanValue> read_integers(JsonReader& reader, const PlanKey& key) {
+  const std::vector<int> numbers =
+      reader.integers(key.name(), static_cast<int>(key.option.least), static_cast<int>(key.option.most));
+  return reader.has(key.name()) ? std::optional<PlanValue>(numbers) : std::nullopt;
+}
+
+// The value that an option of one value has in the plan.
+OptionValue option_value_in(const PlanKey& key, const ParallelPlan& plan) {
+  return std::visit(
+      [](auto&& value) -> OptionValue {
+        if constexpr (std::is_constructible_v<OptionValue, decltype(value)>) return value;
+        return {};
+      },
+      key.get(plan));
+}
+
+std::optional<PlanValue> read_one(JsonReader& reader, const PlanKey& key, const ParallelPlan& plan) {
+  return std::visit([](auto&& value) { return std::optional<PlanValue>(value); },
+                    read_option_value(reader, key.option, option_value_in(key, plan)));
 }
 
 }  // namespace
 
-ParallelPlan read_parallelism(JsonReader reader, ParallelPlan plan) {
-  constexpr int kMostStages = 4096;
-  constexpr int kMostRank = 65'536;
-  constexpr int kMostTiles = 65'536;
-  constexpr std::int64_t kMostBucketElements = 1'000'000'000'000;
+void read_plan_value(JsonReader& reader, const PlanKey& key, ParallelPlan& plan) {
+  const std::size_t before = reader.n_problems();
+  std::optional<PlanValue> value;
+  if (!key.is_list) value = read_one(reader, key, plan);
+  if (key.is_list && key.list_words != nullptr) value = read_words(reader, key);
+  if (key.is_list && key.list_words == nullptr) value = read_integers(reader, key);
+  if (value && reader.n_problems() == before) key.set(plan, *value);
+}
 
-  plan.tp_degree = reader.integer("tp_degree", 1, kMostGpus, plan.tp_degree);
-  plan.pp_degree = reader.integer("pp_degree", 1, kMostStages, plan.pp_degree);
-  plan.virtual_stages = reader.integer("virtual_stages", 1, kMostStages, plan.virtual_stages);
-  plan.pipeline_schedule = read_schedule(reader, plan.pipeline_schedule);
-  const std::vector<int> chunk_layers = reader.integers("chunk_layers", 0, kMostLayers);
-  if (reader.has("chunk_layers")) plan.chunk_layers = chunk_layers;
-  plan.ep_degree = reader.integer("ep_degree", 1, kMostGpus, plan.ep_degree);
-  plan.expert_dispatch = reader.one_of("expert_dispatch", kExpertDispatchNames, plan.expert_dispatch);
-  if (reader.has("expert_imbalance")) plan.expert_imbalance = reader.number("expert_imbalance", 1, kMostGpus);
-  plan.shard_degree = reader.integer("shard_degree", 0, kMostGpus, plan.shard_degree);
-  plan.ring_layout = reader.one_of("ring_layout", kRingLayoutNames, plan.ring_layout);
-  read_checkpointing(reader, plan);
-  plan.offload = read_offload(reader, plan.offload);
-  read_lora(reader, kMostRank, plan);
-  read_precision(reader, plan);
-  plan.latent_exchange = reader.boolean("latent_exchange", plan.latent_exchange);
-  plan.uneven_heads = reader.boolean("uneven_heads", plan.uneven_heads);
-  plan.mlp_tiles = reader.integer("mlp_tiles", 1, kMostTiles, plan.mlp_tiles);
-  plan.loss_tiles = reader.integer("loss_tiles", 1, kMostTiles, plan.loss_tiles);
-  ExecutionStyle& execution = plan.execution;
-  if (reader.has("launch_s")) execution.launch_s = reader.number("launch_s", 0, 1);
-  execution.overlaps_states = reader.boolean("overlaps_states", execution.overlaps_states);
-  execution.overlaps_gather = reader.boolean("overlaps_gather", execution.overlaps_gather);
-  execution.overlaps_tensor = reader.boolean("overlaps_tensor", execution.overlaps_tensor);
-  execution.fp32_gradients = reader.boolean("fp32_gradients", execution.fp32_gradients);
-  execution.recompute_stops_early = reader.boolean("recompute_stops_early", execution.recompute_stops_early);
-  execution.plain_gradients = reader.boolean("plain_gradients", execution.plain_gradients);
-  execution.bucket_elements =
-      reader.integer("bucket_elements", 1, kMostBucketElements, execution.bucket_elements);
+ParallelPlan read_parallelism(JsonReader reader, ParallelPlan plan) {
+  for (const PlanKey& key : plan_keys()) {
+    if (key.part == PlanPart::parallelism || key.part == PlanPart::training)
+      read_plan_value(reader, key, plan);
+  }
   return plan;
 }
 

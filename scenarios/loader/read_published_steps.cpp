@@ -11,15 +11,11 @@
 #include <stdexcept>
 #include <utility>
 
-#include "models/plan_names.hpp"
 #include "scenarios/loader/limits.hpp"
-#include "scenarios/loader/models/model_limits.hpp"
 #include "scenarios/loader/readers.hpp"
 
 namespace packsim {
 namespace {
-
-constexpr std::int64_t kMostBucketElements = std::int64_t{1} << 40;
 
 // An array of sentences; none where the key is missing.
 std::vector<std::string> read_texts(JsonReader& reader, std::string_view key) {
@@ -46,38 +42,14 @@ std::optional<double> optional_fraction(JsonReader& reader, std::string_view key
   return fraction;
 }
 
+// Every key of a plan; the number of GPUs and the ZeRO stage have to be said.
 ParallelPlan read_plan(JsonReader reader) {
-  const ParallelPlan standard;
-  const auto degree = [&](std::string_view key) { return reader.integer(key, 1, kMostGpus, 1); };
-  ParallelPlan plan;
-  plan.n_gpus = reader.integer("n_gpus", 1, kMostGpus);
-  plan.tp_degree = degree("tp_degree");
-  plan.sequence.ulysses = degree("sp_degree");
-  plan.sequence.ring = degree("cp_degree");
-  plan.pp_degree = degree("pp_degree");
-  plan.virtual_stages = degree("virtual_stages");
-  plan.chunk_layers = reader.integers("chunk_layers", 0, kMostLayers);
-  plan.ep_degree = degree("ep_degree");
-  plan.expert_dispatch = reader.one_of("expert_dispatch", kExpertDispatchNames, standard.expert_dispatch);
-  if (reader.has("expert_imbalance")) plan.expert_imbalance = reader.number("expert_imbalance", 1, kMostGpus);
-  plan.zero_stage = reader.integer("zero_stage", 0, 3);
-  plan.shard_degree = reader.integer("shard_degree", 0, kMostGpus, 0);
-  plan.execution.launch_s = kTorchLaunch_s;
-  plan.execution.bucket_elements =
-      reader.integer("bucket_elements", 1, kMostBucketElements, standard.execution.bucket_elements);
-  plan.execution.overlaps_gather = reader.boolean("overlaps_gather", standard.execution.overlaps_gather);
-  plan.execution.overlaps_tensor = reader.boolean("overlaps_tensor", standard.execution.overlaps_tensor);
-  plan.execution.fp32_gradients = reader.boolean("fp32_gradients", standard.execution.fp32_gradients);
-  plan.gc_layers = reader.integer("gc_layers", 0, kMostGpus, 0);
-  read_checkpointing(reader, plan);
-  plan.execution.recompute_stops_early =
-      reader.boolean("recompute_stops_early", standard.execution.recompute_stops_early);
-  plan.ring_layout = reader.one_of("ring_layout", kRingLayoutNames, standard.ring_layout);
-  plan.latent_exchange = reader.boolean("latent_exchange", standard.latent_exchange);
-  plan.uneven_heads = reader.boolean("uneven_heads", standard.uneven_heads);
-  plan.offload = read_offload(reader, standard.offload);
-  read_precision(reader, plan);
-  read_lora(reader, kMostGpus, plan);
+  ParallelPlan plan = default_plan();
+  for (const PlanKey& key : plan_keys()) {
+    const bool is_required = key.part == PlanPart::cluster || key.part == PlanPart::training;
+    if (is_required && !reader.has(key.name())) reader.refuse(key.name(), expected_of(key));
+    read_plan_value(reader, key, plan);
+  }
   return plan;
 }
 

@@ -23,14 +23,13 @@ struct Entry {
 };
 
 int most_gc_layers(const PlanContext& context) {
-  constexpr int kMostLayers = 4096;
   return context.model == nullptr ? kMostLayers : context.model->n_layers;
 }
 
 // Reports what a group makes wrong with the plan, at its first key that is in it; true where there is
 // something. The mistakes of all groups were reported, and what else has one of their keys may go with them.
 bool refuse_group_plan(const Entry& entry, const GroupSpec& group, const PlanContext& context) {
-  const std::vector<std::string> group_keys = {"sp_degree", "cp_degree", "gc_layers"};
+  const std::vector<std::string> group_keys = plan_key_names(PlanPart::group);
   const ParallelPlan plan = group_plan(context.plan, group, group.gc_layers.value_or(0));
   bool refused = false;
   for (const PlanMistake& mistake : plan_mistakes(*context.model, *context.cluster, plan)) {
@@ -88,12 +87,13 @@ std::vector<GroupSpec> read_groups(JsonReader& reader, JsonReader& defaults, Str
 
 // Other strategies ignore what "packing" says, as they do with options that they do not read.
 bool can_attend_across(const Strategy& strategy) {
-  return strategy.layout != Layout::rows && strategy.plan_batches == nullptr;
+  return strategy.layout != Layout::rows && !strategy.forms_iterations();
 }
 
 // Combinations of options and policies that no strategy can carry out.
-void check_policies(const Entry& entry, const Strategy& strategy, const StrategyKeys& keys) {
-  if (strategy.cuts_samples && keys.over_long == OverLong::own_pack) {
+void check_policies(const Entry& entry, const Strategy& strategy, const StrategyKeys& keys,
+                    const Policies& policies) {
+  if (strategy.cuts_samples && policies.over_long == OverLong::own_pack) {
     entry.with("over_long")
         .refuse("over_long",
                 fmt::format("error, drop, truncate or split for strategy {}, which cuts samples anyway",
@@ -106,7 +106,7 @@ void check_policies(const Entry& entry, const Strategy& strategy, const Strategy
     entry.with(option->name)
         .refuse(option->name, fmt::format("{} for strategy {}", expected_of(*option), strategy.name));
   }
-  if (keys.attention == Attention::across_samples && entry.own.has("attention") &&
+  if (policies.attention == Attention::across_samples && entry.own.has("attention") &&
       !can_attend_across(strategy)) {
     entry.own.refuse("attention",
                      fmt::format("within_samples for strategy {}, which {}", strategy.name,
@@ -114,14 +114,13 @@ void check_policies(const Entry& entry, const Strategy& strategy, const Strategy
                                      ? "gives every sample a row of its own"
                                      : "plans iterations by the time of each sample's attention"));
   }
-  if (keys.padding == Padding::multiple && !keys.pad_multiple_tokens) {
+  if (policies.padding == Padding::multiple && keys.policies.find("pad_multiple_tokens") == nullptr) {
     entry.with("padding").refuse("pad_multiple_tokens", "integer >= 1 where padding is multiple");
   }
 }
 
-void check_curriculum(const Entry& entry, const Strategy& strategy, const StrategyKeys& keys) {
-  const PackOrder order = keys.order.value_or(strategy.default_order);
-  if (keys.curriculum_iterations == 0 || order != PackOrder::as_packed) return;
+void check_curriculum(const Entry& entry, const Strategy& strategy, const Policies& policies) {
+  if (policies.curriculum_iterations == 0 || policies.order != PackOrder::as_packed) return;
   entry.with("curriculum_iterations")
       .refuse("curriculum_iterations", fmt::format("0 for strategy {} with the order as_packed, which no "
                                                    "curriculum may change",
@@ -129,13 +128,13 @@ void check_curriculum(const Entry& entry, const Strategy& strategy, const Strate
 }
 
 // What a strategy that forms iterations decides itself.
-void check_iterations(const Entry& entry, const Strategy& strategy, const StrategyKeys& keys) {
-  if (strategy.plan_batches == nullptr) return;
+void check_iterations(const Entry& entry, const Strategy& strategy, const Policies& policies) {
+  if (!strategy.forms_iterations()) return;
   for (const std::string_view key : {"last_iteration", "micro_batches_per_rank"}) {
     if (entry.own.has(key))
       entry.own.refuse(key, fmt::format("no such key for {}, which forms iterations itself", strategy.name));
   }
-  if (keys.order == PackOrder::balanced) {
+  if (policies.order == PackOrder::balanced) {
     entry.with("order").refuse(
         "order", fmt::format("as_packed, neighbours or shuffled for {}, which forms iterations itself",
                              strategy.name));
@@ -143,34 +142,43 @@ void check_iterations(const Entry& entry, const Strategy& strategy, const Strate
 }
 
 // What a strategy cannot do under a mixture, and keys of its own that would change nothing.
-void check_mixture(const Entry& entry, const Strategy& strategy, const StrategyKeys& keys, bool has_mixture) {
+void check_mixture(const Entry& entry, const Strategy& strategy, const StrategySpec& spec, bool has_mixture) {
   for (const std::string_view key : {"mixture_packs", "mixture_plan"}) {
     if (!has_mixture && entry.own.has(key))
       entry.own.refuse(key, fmt::format("no {} in a scenario without mixing", key));
   }
-  if (has_mixture && entry.own.has("mixture_plan") && !keys.searches_plan && !strategy.chooses_groups)
+  if (has_mixture && entry.own.has("mixture_plan") && !spec.searches_plan && !strategy.chooses_groups)
     entry.own.refuse("mixture_plan",
                      fmt::format("no mixture_plan for strategy {} with a given plan", strategy.name));
-  const bool forms_iterations = strategy.plan_batches != nullptr;
-  if (keys.mixture_packs == MixturePacks::pools && forms_iterations && entry.own.has("mixture_packs")) {
+  if (spec.mixture_packs == MixturePacks::pools && strategy.forms_iterations() &&
+      entry.own.has("mixture_packs")) {
     entry.own.refuse(
         "mixture_packs",
         fmt::format("window or run for strategy {}, which forms iterations itself", strategy.name));
   }
 }
 
-// Batches of rows come one a rank and step; how many packs go into a step follows from their tokens.
-std::optional<int> default_micro_batches(const Strategy& strategy, const OptionValues& options) {
-  if (strategy.layout == Layout::rows && options[kBatchSamples]) return 1;
-  return std::nullopt;
+// What the strategy has where nothing is said, and what is.
+Policies policies_of(const Strategy& strategy, const StrategyKeys& keys) {
+  Policies policies{.order = strategy.default_order, .window_samples = strategy.default_window_samples};
+  if (keys.searches_plan) policies.mixture_plan = MixturePlan::prior;
+  // Batches of rows come one a rank and step; how many packs go into a step follows from their tokens.
+  if (strategy.layout == Layout::rows && keys.options[kBatchSamples] && !keys.searches_plan)
+    policies.micro_batches_per_rank = 1;
+  for (const Policy& policy : kPolicies) {
+    if (const OptionValue* said = keys.policies.find(policy.option.name); said != nullptr)
+      policy.set(policies, *said);
+  }
+  return policies;
 }
 
-const Strategy* read_strategy_name(JsonReader& reader) {
-  std::vector<std::string> names;
-  for (const Strategy& strategy : strategies()) names.emplace_back(strategy.name);
-  const std::size_t before = reader.n_problems();
-  const std::size_t index = reader.one_of("strategy", names);
-  return reader.n_problems() == before && !reader.silent() ? &strategies()[index] : nullptr;
+// What is said for all strategies and this one cannot have is ignored.
+void drop_policies(const Strategy& strategy, Policies& policies) {
+  if (!can_attend_across(strategy)) policies.attention = Attention::within_samples;
+  if (!strategy.forms_iterations()) return;
+  // Iterations are what the strategy makes of them.
+  policies.last_iteration = LastIteration::shorten;
+  policies.micro_batches_per_rank.reset();
 }
 
 // "zero_stage" and "parallelism" of a strategy, where they differ from the scenario's; none where they do
@@ -182,7 +190,11 @@ std::optional<ParallelPlan> read_own_plan(JsonReader& reader, PlanContext& conte
   ParallelPlan plan = context.plan;
   const int zero_stage = reader.integer("zero_stage", 0, kLastZeroStage, plan.zero_stage);
   if (zero_stage != plan.zero_stage) plan = with_zero_stage(plan, zero_stage);
-  plan = read_parallelism(reader.optional_object("parallelism"), plan);
+  ParallelPlan said = read_parallelism(reader.optional_object("parallelism"), plan);
+  check_zero_stages(reader, reader);
+  if (said.zero_stage != plan.zero_stage && reader.n_problems() == before)
+    said = read_parallelism(reader.optional_object("parallelism"), with_zero_stage(plan, said.zero_stage));
+  plan = said;
   if (!has_stage && !has_parallelism) return std::nullopt;
   context.plan = plan;
   if (context.model == nullptr || context.cluster == nullptr || reader.n_problems() > before) return plan;
@@ -207,7 +219,9 @@ std::optional<ParallelPlan> read_own_plan(JsonReader& reader, PlanContext& conte
 
 // A plan that is searched has no groups yet.
 void refuse_group_keys(JsonReader& reader) {
-  for (const std::string_view key : {"groups", "sp_degree", "cp_degree", "gc_layers"}) {
+  std::vector<std::string> keys = plan_key_names(PlanPart::group);
+  keys.insert(keys.begin(), "groups");
+  for (const std::string& key : keys) {
     if (reader.value(key) != nullptr)
       reader.refuse(key, fmt::format("no {} where \"plan\" is \"auto\"", key));
   }
@@ -215,7 +229,7 @@ void refuse_group_keys(JsonReader& reader) {
 
 StrategySpec read_strategy(JsonReader& reader, JsonReader& defaults, StrategyKeys keys, PlanContext context) {
   const Entry entry{.own = reader, .defaults = defaults};
-  const Strategy* strategy = read_strategy_name(reader);
+  const Strategy* strategy = reader.row_of("strategy", strategies());
   StrategySpec spec;
   read_plan_key(reader, keys);
   spec.searches_plan = keys.searches_plan;
@@ -227,34 +241,21 @@ StrategySpec read_strategy(JsonReader& reader, JsonReader& defaults, StrategyKey
   }
   if (keys.searches_plan) {
     refuse_group_keys(reader);
-  } else if (strategy == nullptr ? reader.has("groups")
-                                 : strategy->pack_groups != nullptr ||
-                                       (strategy->mixes_groups && !strategy->chooses_groups)) {
+  } else if (strategy == nullptr ? reader.has("groups") : strategy->takes_groups()) {
     spec.groups = read_groups(reader, defaults, keys, context);
   } else if (strategy == nullptr || !strategy->chooses_groups) {
     spec.groups.push_back(read_group(entry, keys, context));
   }
   read_option_keys(reader, strategy == nullptr ? all_options() : strategy->options, keys.options);
-  read_policy_keys(reader, keys);
+  read_policy_keys(reader, keys.policies);
   if (strategy == nullptr) return spec;
-  check_policies(entry, *strategy, keys);
-  check_curriculum(entry, *strategy, keys);
-  check_iterations(entry, *strategy, keys);
+  static_cast<Policies&>(spec) = policies_of(*strategy, keys);
+  check_policies(entry, *strategy, keys, spec);
+  check_curriculum(entry, *strategy, spec);
+  check_iterations(entry, *strategy, spec);
+  check_mixture(entry, *strategy, spec, context.has_mixture);
+  drop_policies(*strategy, spec);
   spec.options = keys.options;
-  spec.over_long = keys.over_long;
-  spec.empty = keys.empty;
-  spec.window_samples = keys.window_samples.value_or(strategy->default_window_samples);
-  spec.padding = keys.padding;
-  if (can_attend_across(*strategy)) spec.attention = keys.attention;
-  spec.pad_multiple_tokens = keys.pad_multiple_tokens.value_or(1);
-  spec.order = keys.order.value_or(strategy->default_order);
-  spec.last_iteration = keys.last_iteration;
-  spec.curriculum_iterations = keys.curriculum_iterations;
-  spec.repack_each_epoch = keys.repack_each_epoch;
-  spec.mixture_packs = keys.mixture_packs;
-  spec.mixture_plan =
-      keys.mixture_plan.value_or(spec.searches_plan ? MixturePlan::prior : MixturePlan::window);
-  check_mixture(entry, *strategy, keys, context.has_mixture);
   if (spec.searches_plan) {
     spec.shard_degrees = reader.integers("shard_degrees", 0, kMostGpus);
     if (!reader.has("shard_degrees")) spec.shard_degrees = keys.shard_degrees;
@@ -265,14 +266,6 @@ StrategySpec read_strategy(JsonReader& reader, JsonReader& defaults, StrategyKey
     spec.longest_tokens = reader.optional_integer<std::int64_t>("capacity_tokens", 1, kMostTokens);
     if (!reader.has("capacity_tokens")) spec.longest_tokens = keys.capacity_tokens;
   }
-  if (strategy->plan_batches != nullptr) {
-    // Iterations are what the strategy makes of them.
-    spec.last_iteration = LastIteration::shorten;
-    return spec;
-  }
-  spec.micro_batches_per_rank = keys.micro_batches_per_rank;
-  if (!spec.micro_batches_per_rank && !spec.searches_plan)
-    spec.micro_batches_per_rank = default_micro_batches(*strategy, keys.options);
   return spec;
 }
 
@@ -298,7 +291,7 @@ std::vector<StrategySpec> read_strategies(JsonReader& scenario, std::uint32_t se
   JsonReader defaults = scenario.optional_object("packing");
   read_group_keys(defaults, most_gc_layers(context), keys);
   read_option_keys(defaults, all_options(), keys.options);
-  read_policy_keys(defaults, keys);
+  read_policy_keys(defaults, keys.policies);
   read_plan_key(defaults, keys);
   keys.zero_stages = defaults.integers("zero_stages", 0, kLastZeroStage);
   keys.shard_degrees = defaults.integers("shard_degrees", 0, kMostGpus);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "models/plan/plan_key.hpp"
 #include "scenarios/loader/data_paths.hpp"
 #include "scenarios/loader/json/json_reader.hpp"
 #include "scenarios/scenario.hpp"
@@ -34,19 +35,13 @@ HardwareProfile read_hardware_profile(JsonReader reader);
 /// or a path, which may be relative to the profile's file. problems: the reader's.
 HardwareProfile read_hardware_profile(JsonReader reader, const DataPaths& data, Problems& problems);
 TrainingSpec read_training(JsonReader reader);
-/// "parallelism": of all groups; degrees of sequences and checkpointed layers are a group's. Keys that are
-/// not there leave the plan as it is.
+/// The value of the option, or the one before if it is missing.
+OptionValue read_option_value(JsonReader& reader, const Option& option, const OptionValue& before);
+/// Reads one key of a plan. If it is missing or refused, the plan stays as it is.
+void read_plan_value(JsonReader& reader, const PlanKey& key, ParallelPlan& plan);
+/// "parallelism": what is not said by a group (PlanPart::group). Keys that are missing leave the plan as it
+/// is.
 ParallelPlan read_parallelism(JsonReader reader, ParallelPlan plan);
-/// "offload" of a plan: a name of kOffloadNames, "none", or an array of names.
-Offload read_offload(JsonReader& reader, const Offload& before);
-/// The key "checkpointing": a word of kCheckpointingNames, or an array of names of kLayerModules. Without it
-/// the plan stays as it is.
-void read_checkpointing(JsonReader& reader, ParallelPlan& plan);
-/// The keys "lora_rank", at most most_rank, "lora_target_modules", "all-linear" or an array of names of
-/// kLoraTargets, and "frozen_weights". Without them the plan stays as it is.
-void read_lora(JsonReader& reader, int most_rank, ParallelPlan& plan);
-/// The keys "precision", a name of kPrecisions, and "fp8_gather". Without them the plan stays as it is.
-void read_precision(JsonReader& reader, ParallelPlan& plan);
 /// "variability": of the cluster's n_gpus GPUs. seed: the scenario's, unless it says its own.
 Variability read_variability(JsonReader reader, std::uint32_t seed, int n_gpus);
 /// "what_if" of a scenario whose other members have been read: exchange and waits that cost nothing.

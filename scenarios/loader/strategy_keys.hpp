@@ -19,22 +19,10 @@ struct StrategyKeys {
   SequenceParallelism sequence = {};
   std::optional<int> gc_layers;  ///< none: "auto"
   OptionValues options;
-  std::optional<PackOrder> order;
-  OverLong over_long = OverLong::error;
-  Empty empty = Empty::drop;
-  std::optional<std::int64_t> window_samples;  ///< none: the strategy's own
-  Padding padding = Padding::none;
-  Attention attention = Attention::within_samples;
-  std::optional<std::int64_t> pad_multiple_tokens;
-  LastIteration last_iteration = LastIteration::repeat;
-  std::int64_t curriculum_iterations = 0;
-  bool repack_each_epoch = false;
-  std::optional<int> micro_batches_per_rank;
+  OptionValues policies;           ///< those that were said, by their names in kPolicies
   bool searches_plan = false;      ///< "plan" is "auto"
   std::vector<int> zero_stages;    ///< to try, for strategies whose groups are open
   std::vector<int> shard_degrees;  ///< to try, for strategies whose plan is searched
-  MixturePacks mixture_packs = MixturePacks::window;
-  std::optional<MixturePlan> mixture_plan;  ///< none: prior where the plan is searched, else window
 };
 
 /// capacity_tokens, sp_degree, cp_degree and gc_layers. most_gc_layers: the model's layers.
@@ -46,7 +34,7 @@ void read_plan_key(JsonReader& reader, StrategyKeys& keys);
 /// Options by their records: those of a strategy, or all_options().
 void read_option_keys(JsonReader& reader, std::span<const Option* const> read, OptionValues& options);
 
-/// Everything that says what becomes of the packs.
-void read_policy_keys(JsonReader& reader, StrategyKeys& keys);
+/// Policies by their records, and "balance".
+void read_policy_keys(JsonReader& reader, OptionValues& policies);
 
 }  // namespace packsim

@@ -9,8 +9,8 @@
 
 namespace packsim {
 
-/// When each of a few things ends, the earliest on top, the lowest id among several. Unlike in an event
-/// queue, an end can be moved and taken out. A binary heap that knows where everybody is.
+/// A binary heap of the times at which a few things end: the earliest on top, the lowest id among equal ones.
+/// Unlike in an event queue, an end can be moved and taken out, because the heap knows where each id is.
 class EndHeap {
  public:
   struct End {
@@ -21,9 +21,9 @@ class EndHeap {
 
   bool empty() const { return heap_.empty(); }
   std::size_t size() const { return heap_.size(); }
-  /// The earliest; there must be one.
+  /// The earliest end; there must be one.
   const End& top() const { return heap_.front(); }
-  /// In no order that means anything.
+  /// All ends, in no particular order.
   const std::vector<End>& all() const { return heap_; }
   void clear() { heap_.clear(); }
 
@@ -92,7 +92,7 @@ class EndHeap {
   }
 
   std::vector<End> heap_;
-  std::vector<std::size_t> places_;  // [ids seen], of those in the heap
+  std::vector<std::size_t> places_;  // [ids seen], index in heap_ of those that are in it
 };
 
 }  // namespace packsim

@@ -119,7 +119,7 @@ void FlowNetwork::check(std::span<const LinkUse> uses) {
   }
 }
 
-// Puts a transfer on its links. On none it has more than the capacity: see the class.
+// Puts a transfer on its links. On each its rate counts as the capacity at most: see the class.
 void FlowNetwork::enter(TransferId id, double alone_s, std::span<const LinkUse> uses) {
   Transfer& transfer = transfers_[id];
   const auto rate = [&](const LinkUse& use) {
@@ -193,7 +193,8 @@ void FlowNetwork::share() {
     const std::uint32_t n_users = link.n_users;
     settle_full_speed(level.bytes_per_s);
     if (link.n_users == 0) continue;
-    // Others have stopped since the level was found, which only leaves more. Without that it is the lowest.
+    // Transfers that have settled since the level was found leave more of the link. Without any, it is the
+    // lowest.
     if (link.n_users < n_users || link.left_bytes_per_s / link.weight > level.bytes_per_s) {
       push(level.link, level.bytes_per_s);
       continue;
@@ -239,7 +240,7 @@ void FlowNetwork::push(LinkId id, double level_bytes_per_s) {
   std::ranges::push_heap(levels_, std::greater{});
 }
 
-// Transfers that reach full speed before the level do no more.
+// Settles the transfers that reach full speed before the level.
 void FlowNetwork::settle_full_speed(double level_bytes_per_s) {
   for (; n_full_speed_ < connected_.size(); ++n_full_speed_) {
     Transfer& transfer = transfers_[connected_[n_full_speed_]];
@@ -248,7 +249,7 @@ void FlowNetwork::settle_full_speed(double level_bytes_per_s) {
   }
 }
 
-// The transfer's busiest link has this rate.
+// Settles the rate of a transfer on its busiest link.
 void FlowNetwork::settle(Transfer& transfer, double bytes_per_s) {
   transfer.next_speed = bytes_per_s / transfer.full_bytes_per_s;
   for (const Use& use : transfer.uses) {
@@ -268,7 +269,7 @@ void FlowNetwork::set_speed(TransferId id) {
   transfer.remaining_ns = std::max(0.0, transfer.remaining_ns - passed_ns * transfer.speed);
   transfer.since = now_;
   transfer.speed = speed;
-  if (transfer.end <= now_) return;  // it has been said to end now
+  if (transfer.end <= now_) return;  // next_end() has named this end already
   transfer.end = now_ + sim_time(transfer.remaining_ns / speed * 1e-9);
   ends_.move(id, transfer.end);
 }

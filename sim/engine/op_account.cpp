@@ -15,39 +15,31 @@ class Accountant {
       : graph_(graph), engine_(engine), account_(account) {}
 
   void take() {
-    account_.streams.assign(graph_.streams().size(), {});
     account_.ranks.assign(graph_.n_ranks(), {});
-    for (OpId op = 0; op < graph_.ops().size(); ++op) {
-      take_op(op);
-    }
-    for (StreamId id = 0; id < graph_.streams().size(); ++id) {
-      account_.streams[id].done = engine_.run_end() - end_or_start(graph_.streams()[id].last);
+    for (std::uint32_t rank = 0; rank < graph_.n_ranks(); ++rank) {
+      const StreamId stream = graph_.compute_stream(rank);
+      OpId op = stream == OpGraph::kNone ? OpGraph::kNone : graph_.streams()[stream].first;
+      SimTime end = engine_.run_start();
+      for (; op != OpGraph::kNone; op = graph_.ops()[op].next) {
+        take_op(op, end, account_.ranks[rank]);
+        end = engine_.end(op);
+      }
     }
     take_rest();
   }
 
  private:
-  void take_op(OpId op) {
+  // Books an operation on the compute stream of a rank, and the gap since the one before it ended.
+  void take_op(OpId op, SimTime before, RankAccount& rank) const {
     const Op& what = graph_.ops()[op];
-    const OpGraph::Stream& stream = graph_.streams()[what.stream];
-    const SimTime before = end_or_start(graph_.previous(op));
     const SimTime start = engine_.start(op);
     const SimTime transfer = transfer_start(op);
-    const SimTime time = engine_.end(op) - transfer;
-
-    StreamAccount& account = account_.streams[what.stream];
-    of(account.busy, what.cause) += time;
-    account.rendezvous += transfer - start;
-    account.dependencies += start - before;
-
-    if (stream.kind != StreamKind::compute) return;
-    RankAccount& rank = account_.ranks[stream.rank];
-    of(what.is_local() ? rank.busy : rank.exposed, what.cause) += time;
+    of(what.is_local() ? rank.busy : rank.exposed, what.cause) += engine_.end(op) - transfer;
     rank.idle += transfer - start;
     if (start > before) explain(waited_for(op), before, start, rank);
   }
 
-  // Behind the last operations of the compute streams.
+  // Books the time after the last operation of each compute stream.
   void take_rest() {
     last_op_.assign(graph_.n_ranks(), OpGraph::kNone);
     for (const OpGraph::Stream& stream : graph_.streams()) {
@@ -82,7 +74,7 @@ class Accountant {
 
   // The last to end of what the operation waited for.
   OpId waited_for(OpId op) const {
-    OpId last = graph_.previous(op);
+    OpId last = graph_.ops()[op].previous;
     for (const OpId after : graph_.after(op)) {
       if (last == OpGraph::kNone || engine_.end(after) > engine_.end(last)) last = after;
     }

@@ -9,14 +9,6 @@ namespace packsim {
 
 using TimeByCause = std::array<SimTime, kNCauses>;
 
-/// Where the time of a stream went. The parts add up to the time of the run.
-struct StreamAccount {
-  TimeByCause busy{};    ///< in local operations, and in collectives that have started
-  SimTime rendezvous;    ///< in collectives, until the last participant arrived
-  SimTime dependencies;  ///< before an operation, while it waits for other streams
-  SimTime done;          ///< after the last operation, or the whole run if there is none
-};
-
 /// Where the time of a rank's compute stream went. The parts add up to the time of the run.
 ///
 /// Each gap, a time in which the stream runs no local operation, is attributed backwards from its end. If the
@@ -37,8 +29,7 @@ struct RankAccount {
 
 /// The accounts of one run. A rank without a compute stream counts as one with an empty compute stream.
 struct OpAccount {
-  std::vector<StreamAccount> streams;  ///< [n_streams]
-  std::vector<RankAccount> ranks;      ///< [n_ranks]
+  std::vector<RankAccount> ranks;  ///< [n_ranks]
 };
 
 /// Writes the account of the engine's latest run, which must have been of this graph, to `account`, and uses

@@ -16,8 +16,8 @@ constexpr double kMaxSlowDown = 1000;
 
 // Unless computation is slowed down, the end of a local operation is known with its start, and so is that of
 // a collective without contention. Such ends are no events: what waits for them is told at once when they
-// will be. Transfers that contend, and everything where computation is slowed down, happen in the order of
-// time.
+// will be, so that a graph without contention takes one sweep through its streams. Transfers that contend,
+// and everything where computation is slowed down, happen in the order of time.
 SimTime OpEngine::run(const OpGraph& graph, FlowNetwork* network, const OpEngineOptions& options,
                       SimTime start) {
   reset(graph, network, options, start);
@@ -54,23 +54,47 @@ void OpEngine::reset(const OpGraph& graph, FlowNetwork* network, const OpEngineO
   for (std::size_t i = 0; i < collectives_.size(); ++i) {
     collectives_[i] = {.start = start, .n_missing = graph.collectives()[i].n_ops};
   }
-  ops_.resize(graph.ops().size());
-  for (OpId op = 0; op < ops_.size(); ++op) {
-    ops_[op] = {.start = start, .end = kNever, .n_waits = graph.n_waits(op)};
-  }
-  for (const OpGraph::Stream& stream : graph.streams()) {
-    if (stream.first != OpGraph::kNone && ops_[stream.first].n_waits == 0) ready_.push_back(stream.first);
+  ops_.assign(graph.ops().size(), {.start = start, .end = kNever});
+  streams_.resize(graph.streams().size());
+  // Streams at the back of ready_ come first, in the order in which they were added.
+  for (auto id = static_cast<StreamId>(streams_.size()); id-- > 0;) {
+    streams_[id] = {.free = start, .at = graph.streams()[id].first};
+    ready_.push_back(id);
   }
 }
 
 void OpEngine::start_ready(SimTime now) {
   while (!ready_.empty()) {
-    const OpId op = ready_.back();
+    const StreamId stream = ready_.back();
     ready_.pop_back();
-    start_op(op);
+    advance(stream);
   }
   for (const std::uint32_t rank : changed_) settle(ranks_[rank], now);
   changed_.clear();
+}
+
+// Starts the operations of a stream up to the first one whose end is not known, or that waits for such a one.
+void OpEngine::advance(StreamId id) {
+  StreamState& stream = streams_[id];
+  while (stream.at != OpGraph::kNone) {
+    const OpId op = stream.at;
+    SimTime start = stream.free;
+    for (const OpId before : graph_->after(op)) {
+      OpState& awaited = ops_[before];
+      if (awaited.end == kNever) {
+        stream.next_blocked = std::exchange(awaited.first_blocked, id);
+        return;
+      }
+      start = std::max(start, awaited.end);
+    }
+    ops_[op].start = start;
+    const Op& what = graph_->ops()[op];
+    if (!what.is_local()) return arrive(op, what.collective);
+    if (slows_down_) return start_slowed(op);
+    stream.free = start + what.duration;
+    stream.at = what.next;
+    set_end(op, stream.free);
+  }
 }
 
 // Handles the next event. False where there is none.
@@ -99,40 +123,41 @@ bool OpEngine::next_event() {
   return true;
 }
 
-void OpEngine::start_op(OpId op) {
+// Starts a local operation where computation is slowed down.
+void OpEngine::start_slowed(OpId op) {
   const Op& what = graph_->ops()[op];
-  if (!what.is_local()) {
-    arrive(op, what.collective);
-  } else if (!slows_down_) {
-    end_op(op, ops_[op].start + what.duration);
-  } else if (const OpGraph::Stream& stream = graph_->streams()[what.stream];
-             stream.kind == StreamKind::compute) {
+  const OpGraph::Stream& stream = graph_->streams()[what.stream];
+  if (stream.kind == StreamKind::compute) {
     compute(op, stream.rank);
   } else {
     queue_.push(ops_[op].start + what.duration, Priority::finish, op);
   }
 }
 
-void OpEngine::end_op(OpId op, SimTime at) {
-  ops_[op].end = at;
+// Streams that wait for the operation may go on.
+void OpEngine::set_end(OpId op, SimTime at) {
+  OpState& state = ops_[op];
+  state.end = at;
   ++n_ended_;
-  if (const OpId next = graph_->next(op); next != OpGraph::kNone) saw_end(next, at);
-  graph_->for_each_waiting(op, [&](OpId waiting) { saw_end(waiting, at); });
+  StreamId blocked = std::exchange(state.first_blocked, OpGraph::kNone);
+  for (; blocked != OpGraph::kNone; blocked = streams_[blocked].next_blocked) ready_.push_back(blocked);
 }
 
-// One of the operations that `op` waits for has ended.
-void OpEngine::saw_end(OpId op, SimTime at) {
-  OpState& state = ops_[op];
-  state.start = std::max(state.start, at);
-  if (--state.n_waits == 0) ready_.push_back(op);
+// The stream of the operation has waited for its end.
+void OpEngine::end_op(OpId op, SimTime at) {
+  set_end(op, at);
+  const Op& what = graph_->ops()[op];
+  streams_[what.stream].free = at;
+  streams_[what.stream].at = what.next;
+  ready_.push_back(what.stream);
 }
 
 // A participant arrives at a collective.
 void OpEngine::arrive(OpId op, CollectiveId id) {
   CollectiveState& state = collectives_[id];
   state.start = std::max(state.start, ops_[op].start);
-  ops_[op].arrived_before = state.last_arrival;
-  state.last_arrival = op;
+  const StreamId stream = graph_->ops()[op].stream;
+  streams_[stream].arrived_before = std::exchange(state.last_arrival, stream);
   if (--state.n_missing > 0) return;
 
   ++n_started_;
@@ -162,7 +187,8 @@ void OpEngine::end_collective(CollectiveId id, SimTime at) {
 
 template <typename Visit>
 void OpEngine::for_each_participant(CollectiveId id, Visit visit) const {
-  for (OpId op = collectives_[id].last_arrival; op != OpGraph::kNone; op = ops_[op].arrived_before) visit(op);
+  StreamId stream = collectives_[id].last_arrival;
+  for (; stream != OpGraph::kNone; stream = streams_[stream].arrived_before) visit(streams_[stream].at);
 }
 
 // Those on the compute stream itself count too: it then has nothing else to run.
@@ -229,16 +255,15 @@ void OpEngine::deadlock() const {
   std::string what = "deadlock: " + std::to_string(ops_.size() - n_ended_) + " of " +
                      std::to_string(ops_.size()) + " operations never end:";
   int n_named = 0;
-  for (const OpGraph::Stream& stream : graph_->streams()) {
-    OpId op = stream.first;
-    while (op != OpGraph::kNone && ops_[op].end != kNever) op = graph_->next(op);
+  for (StreamId id = 0; id < streams_.size(); ++id) {
+    const OpId op = streams_[id].at;
     if (op == OpGraph::kNone) continue;
     if (n_named++ == kMaxNamed) {
       what += " and more;";
       break;
     }
     what += " operation " + std::to_string(op) + " (" + std::string(cause_name(graph_->ops()[op].cause)) +
-            ", rank " + std::to_string(stream.rank) + ") " + held_up_by(op) + ";";
+            ", rank " + std::to_string(graph_->streams()[id].rank) + ") " + held_up_by(op) + ";";
   }
   what.pop_back();
   throw std::logic_error(what);
@@ -246,15 +271,13 @@ void OpEngine::deadlock() const {
 
 // What the first operation of its stream that has not ended waits for.
 std::string OpEngine::held_up_by(OpId op) const {
-  if (ops_[op].n_waits == 0) {
-    const CollectiveId collective = graph_->ops()[op].collective;
-    return "waits in collective " + std::to_string(collective) + " for " +
-           std::to_string(collectives_[collective].n_missing) + " of " +
-           std::to_string(graph_->collectives()[collective].n_ops) + " participants";
-  }
   const auto after = graph_->after(op);
   const auto missing = std::ranges::find_if(after, [&](OpId before) { return ops_[before].end == kNever; });
-  return "waits for operation " + std::to_string(*missing);
+  if (missing != after.end()) return "waits for operation " + std::to_string(*missing);
+  const CollectiveId collective = graph_->ops()[op].collective;
+  return "waits in collective " + std::to_string(collective) + " for " +
+         std::to_string(collectives_[collective].n_missing) + " of " +
+         std::to_string(graph_->collectives()[collective].n_ops) + " participants";
 }
 
 }  // namespace packsim

@@ -59,15 +59,20 @@ class OpEngine {
   static constexpr SimTime kNever{std::numeric_limits<std::int64_t>::max()};
 
   struct OpState {
-    SimTime start;  // until it is known, the latest end so far of what it waits for
+    SimTime start;
     SimTime end;
-    std::uint32_t n_waits = 0;             // operations that it waits for and that have not ended
-    OpId arrived_before = OpGraph::kNone;  // The participant that arrived at the same collective before.
+    StreamId first_blocked = OpGraph::kNone;  // The first of the streams that wait for it.
+  };
+  struct StreamState {
+    SimTime free;                              // When the operation before `at` ends.
+    OpId at = OpGraph::kNone;                  // The first operation whose end is not known.
+    StreamId next_blocked = OpGraph::kNone;    // The next stream that waits for the same operation.
+    StreamId arrived_before = OpGraph::kNone;  // The stream that arrived at the same collective before.
   };
   struct CollectiveState {
     SimTime start;
     std::uint32_t n_missing = 0;
-    OpId last_arrival = OpGraph::kNone;
+    StreamId last_arrival = OpGraph::kNone;
   };
   struct RankState {
     Work left = 0;  // What is left of the running operation at `since`.
@@ -84,9 +89,10 @@ class OpEngine {
   void start_ready(SimTime now);
   bool next_event();
 
-  void start_op(OpId op);
+  void advance(StreamId id);
+  void start_slowed(OpId op);
+  void set_end(OpId op, SimTime at);
   void end_op(OpId op, SimTime at);
-  void saw_end(OpId op, SimTime at);
 
   void arrive(OpId op, CollectiveId id);
   void start_transfer(CollectiveId id, SimTime now);
@@ -113,9 +119,10 @@ class OpEngine {
   std::size_t n_started_ = 0;  // collectives that have started
 
   std::vector<OpState> ops_;
+  std::vector<StreamState> streams_;
   std::vector<CollectiveState> collectives_;
   std::vector<RankState> ranks_;         // used only if computation is slowed down
-  std::vector<OpId> ready_;              // operations that can start, as a stack
+  std::vector<StreamId> ready_;          // streams that may go on, as a stack
   std::vector<std::uint32_t> changed_;   // ranks to settle
   std::vector<CollectiveId> transfers_;  // [TransferId]
   // Payload: an operation that ends (Priority::finish), a collective that ends (barrier) or starts (start).

@@ -6,15 +6,21 @@
 namespace packsim {
 namespace {
 
-void check_below(std::size_t id, std::size_t n, const char* what) {
-  if (id < n) return;
+[[noreturn, gnu::cold]] void refuse_id(std::size_t id, std::size_t n, const char* what) {
   throw std::invalid_argument(std::string(what) + " " + std::to_string(id) + ": expected one below " +
                               std::to_string(n));
 }
 
-void check_time(SimTime time, const char* what) {
-  if (time.ns >= 0) return;
+[[noreturn, gnu::cold]] void refuse_time(SimTime time, const char* what) {
   throw std::invalid_argument(std::string(what) + ": expected 0 ns or more, got " + std::to_string(time.ns));
+}
+
+void check_below(std::size_t id, std::size_t n, const char* what) {
+  if (id >= n) refuse_id(id, n, what);
+}
+
+void check_time(SimTime time, const char* what) {
+  if (time.ns < 0) refuse_time(time, what);
 }
 
 }  // namespace
@@ -23,9 +29,7 @@ void OpGraph::clear() {
   compute_streams_.clear();
   streams_.clear();
   ops_.clear();
-  links_.clear();
   after_.clear();
-  waits_.clear();
   collectives_.clear();
   link_uses_.clear();
 }
@@ -89,15 +93,13 @@ OpId OpGraph::append(const Op& op, std::span<const OpId> after) {
 
   const auto id = static_cast<OpId>(ops_.size());
   Stream& stream = streams_[op.stream];
-  ops_.push_back(op);
-  links_.push_back({.previous = stream.last, .first_after = static_cast<std::uint32_t>(after_.size())});
+  Op& added = ops_.emplace_back(op);
+  added.previous = stream.last;
+  added.first_after = static_cast<std::uint32_t>(after_.size());
   for (const OpId before : after) {
-    if (ops_[before].stream == op.stream) continue;  // the stream sees to that
-    waits_.push_back({.op = id, .next = links_[before].first_wait});
-    links_[before].first_wait = static_cast<std::uint32_t>(after_.size());
-    after_.push_back(before);
+    if (ops_[before].stream != op.stream) after_.push_back(before);  // else the stream sees to that
   }
-  (stream.last == kNone ? stream.first : links_[stream.last].next) = id;
+  (stream.last == kNone ? stream.first : ops_[stream.last].next) = id;
   stream.last = id;
   stream.last_may_grow = false;
   return id;

@@ -21,10 +21,15 @@ enum class StreamKind : std::uint8_t { compute, communication };
 /// An operation of a stream. It starts when the operations before it on its stream, and all that it waits
 /// for, have ended.
 struct Op {
+  static constexpr OpId kNone = std::numeric_limits<OpId>::max();  ///< no operation
   static constexpr CollectiveId kLocal = std::numeric_limits<CollectiveId>::max();
   StreamId stream = 0;
   CollectiveId collective = kLocal;  ///< The collective that the operation takes part in, or kLocal.
   SimTime duration;                  ///< only for a local operation
+  // The neighbours on its stream, or kNone.
+  OpId next = kNone;
+  OpId previous = kNone;
+  std::uint32_t first_after = 0;  ///< where OpGraph::after() of it starts
   Cause cause = Cause::linear;
 
   bool is_local() const { return collective == kLocal; }
@@ -42,7 +47,7 @@ struct Collective {
 /// The operations of one optimizer step. clear() keeps the allocated memory.
 class OpGraph {
  public:
-  static constexpr OpId kNone = std::numeric_limits<OpId>::max();  ///< no operation
+  static constexpr OpId kNone = Op::kNone;  ///< no operation
   static constexpr std::uint32_t kMaxRanks = 1U << 20;
 
   /// merges_work: add_work() may make an operation longer instead of adding another. A trace that shows every
@@ -90,53 +95,20 @@ class OpGraph {
     return link_uses().subspan(collectives_[collective].first_use, collectives_[collective].n_uses);
   }
 
-  /// The neighbours of an operation on its stream, or kNone.
-  OpId next(OpId op) const { return links_[op].next; }
-  OpId previous(OpId op) const { return links_[op].previous; }
   /// The operations that an operation waits for on other streams.
   std::span<const OpId> after(OpId op) const {
-    const std::size_t first = links_[op].first_after;
-    return std::span(after_).subspan(first, end_of_after(op) - first);
-  }
-  /// Calls visit(OpId) for every operation that waits for this one, once for each time that it was named in
-  /// `after`.
-  template <typename Visit>
-  void for_each_waiting(OpId op, Visit visit) const {
-    for (std::uint32_t wait = links_[op].first_wait; wait != kNone; wait = waits_[wait].next) {
-      visit(waits_[wait].op);
-    }
-  }
-  /// Number of operations that have to end before an operation starts: after() and previous().
-  std::uint32_t n_waits(OpId op) const {
-    return static_cast<std::uint32_t>(end_of_after(op) - links_[op].first_after) +
-           (links_[op].previous == kNone ? 0U : 1U);
+    const std::size_t end = op + 1 < ops_.size() ? ops_[op + 1].first_after : after_.size();
+    return {after_.data() + ops_[op].first_after, after_.data() + end};
   }
 
  private:
-  struct Links {
-    OpId next = kNone;
-    OpId previous = kNone;
-    std::uint32_t first_wait =
-        kNone;  // The first entry in waits_ for this operation; Wait::next leads to the others.
-    std::uint32_t first_after = 0;  // Its part of after_ ends where that of the next operation starts.
-  };
-  struct Wait {
-    OpId op;             // The operation that waits for after_[index of this].
-    std::uint32_t next;  // The next wait for the same operation, or kNone.
-  };
-
-  std::size_t end_of_after(OpId op) const {
-    return op + 1 < links_.size() ? links_[op + 1].first_after : after_.size();
-  }
   OpId append(const Op& op, std::span<const OpId> after);
 
   bool merges_work_;
   std::vector<StreamId> compute_streams_;  // [n_ranks]
   std::vector<Stream> streams_;
   std::vector<Op> ops_;
-  std::vector<Links> links_;  // [n_ops]
-  std::vector<OpId> after_;
-  std::vector<Wait> waits_;  // [after_.size()]
+  std::vector<OpId> after_;  // of all operations, in their order
   std::vector<Collective> collectives_;
   std::vector<LinkUse> link_uses_;
 };

@@ -15,7 +15,7 @@ struct TracedOp {
   Cause cause = Cause::linear;
   CollectiveId collective = Op::kLocal;
   SimTime start;
-  SimTime transfer_start;  ///< of a collective: when the last participant had come; else as `start`
+  SimTime transfer_start;  ///< when a collective's last participant had come; else equal to `start`
   SimTime end;
 
   bool operator==(const TracedOp&) const = default;

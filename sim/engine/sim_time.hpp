@@ -22,8 +22,8 @@ struct SimTime {
   friend SimTime operator-(SimTime a, SimTime b) { return {a.ns - b.ns}; }
 };
 
-/// To the nearest nanosecond. Throws std::logic_error where seconds is negative, not a number, or over 292
-/// years: durations come from cost models, which must not make such a thing.
+/// Seconds rounded to the nearest nanosecond. Throws std::logic_error if they are negative, not a number, or
+/// over 292 years: cost models, from which durations come, must not make such times.
 SimTime sim_time(double seconds);
 
 inline double to_seconds(SimTime time) {

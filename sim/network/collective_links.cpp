@@ -1,7 +1,6 @@
 #include "sim/network/collective_links.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <set>
 #include <stdexcept>
@@ -10,30 +9,10 @@
 #include "sim/network/link_uses.hpp"
 
 namespace packsim {
-namespace network_detail {
-
-// Each is in the file of its name.
-AlgorithmLinks direct_links;
-AlgorithmLinks ring_links;
-AlgorithmLinks pair_links;
-
-}  // namespace network_detail
-
 namespace {
 
 using network_detail::add_route;
 using network_detail::merged;
-
-struct AlgorithmRow {
-  CollectiveAlgorithm algorithm;
-  network_detail::AlgorithmLinks* links;
-};
-
-constexpr std::array<AlgorithmRow, 3> kAlgorithms = {{
-    {CollectiveAlgorithm::direct, network_detail::direct_links},
-    {CollectiveAlgorithm::ring, network_detail::ring_links},
-    {CollectiveAlgorithm::pair, network_detail::pair_links},
-}};
 
 void check_group(std::span<const int> gpus) {
   if (std::set<int>(gpus.begin(), gpus.end()).size() != gpus.size()) {
@@ -80,10 +59,7 @@ std::vector<LinkUse> ring_exchange_links(const Topology& topology, std::span<con
 std::vector<LinkUse> collective_links(const Topology& topology, std::string_view op,
                                       std::span<const int> gpus, double payload_bytes) {
   check_group(gpus);
-  const CollectiveKind& kind = collective_kind(op);
-  const auto* const row = std::ranges::find(kAlgorithms, kind.algorithm, &AlgorithmRow::algorithm);
-  if (row == kAlgorithms.end()) throw std::logic_error("no links are known of " + std::string(op));
-  return row->links(topology, kind, gpus, payload_bytes);
+  return network_detail::algorithm_links(topology, collective_kind(op), gpus, payload_bytes);
 }
 
 std::vector<LinkUse> representative_links(const Topology& topology, std::span<const LinkUse> uses, int gpu) {

@@ -20,8 +20,7 @@ std::vector<LinkUse> transfer_links(const Topology& topology, int from_gpu, int 
 std::vector<LinkUse> ring_exchange_links(const Topology& topology, std::span<const int> gpus, double bytes);
 
 /// The links of a collective of the table in models/kernels/collectives.hpp. How its algorithm uses them is
-/// said in direct_links.cpp, ring_links.cpp and pair_links.cpp. The payload is counted as in nccl-tests
-/// (kernel_bytes()).
+/// said in collective_algorithms.cpp. The payload is counted as in nccl-tests (kernel_bytes()).
 ///
 /// Throws std::invalid_argument for a name that is not in the table.
 std::vector<LinkUse> collective_links(const Topology& topology, std::string_view op,

@@ -22,7 +22,7 @@ std::span<const LinkUse> GroupLinks::scaled(const std::vector<LinkUse>& of_one_b
   return scaled_;
 }
 
-std::span<const LinkUse> GroupLinks::of_group(int gpu, const PricedStage& exchange) {
+std::span<const LinkUse> GroupLinks::of_group(int gpu, const PassSegment& exchange) {
   const Key key{exchange.op, gpu, exchange.gpus, exchange.stride};
   const auto [place, is_new] = groups_.try_emplace(key);
   if (is_new) {
@@ -71,7 +71,7 @@ std::span<const LinkUse> GroupLinks::of_replicas(const Replicas& replicas,
   return scaled(place->second, bytes);
 }
 
-// Adds those of the uses that are of uplinks or of links of the representatives.
+// Adds the uses of uplinks and of the representatives' links.
 void GroupLinks::add_simulated(std::span<const LinkUse> all, std::span<const int> representatives,
                                std::vector<LinkUse>& uses) const {
   for (const LinkUse& use : all) {

@@ -21,7 +21,7 @@ class GroupLinks {
 
   /// Links of an exchange among GPUs of one rank, which all do the same: `gpu`, the first of the group, is
   /// simulated for all of them.
-  std::span<const LinkUse> of_group(int gpu, const PricedStage& exchange);
+  std::span<const LinkUse> of_group(int gpu, const PassSegment& exchange);
   /// Links of one step of ring attention among n_gpus GPUs, each `stride` from the next. `gpu`, the first of
   /// them, is simulated for all.
   std::span<const LinkUse> of_ring(int gpu, int n_gpus, int stride, double bytes);
@@ -50,7 +50,7 @@ class GroupLinks {
   const Topology& topology_;
   // Name of the collective, which outlives this; first GPU, number of GPUs, stride.
   using Key = std::tuple<std::string_view, int, int, int>;
-  std::map<Key, std::vector<LinkUse>> groups_;  // For a payload of one byte.
+  std::map<Key, std::vector<LinkUse>> groups_;  // links of a payload of one byte
   std::map<Key, std::vector<LinkUse>> states_;
   // First GPU, GPUs of a group, stride, number of groups.
   std::map<std::tuple<int, int, int, int>, std::vector<LinkUse>> replicas_;

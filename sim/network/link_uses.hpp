@@ -9,10 +9,9 @@
 
 namespace packsim::network_detail {
 
-/// What a CollectiveAlgorithm puts on the links of a cluster: NAME_links.cpp, and a row of the table in
-/// collective_links.cpp.
-using AlgorithmLinks = std::vector<LinkUse>(const Topology& topology, const CollectiveKind& kind,
-                                            std::span<const int> gpus, double payload_bytes);
+/// What the algorithm of a collective puts on the links of a cluster.
+std::vector<LinkUse> algorithm_links(const Topology& topology, const CollectiveKind& kind,
+                                     std::span<const int> gpus, double payload_bytes);
 
 /// Adds the links between two GPUs.
 void add_route(const Topology& topology, int from_gpu, int to_gpu, double bytes, std::vector<LinkUse>& uses);

@@ -71,10 +71,10 @@ void Topology::find_nics() {
   const NodePaths& in_node = paths_->in_node;
   const NetworkDesign& design = graph.design();
   for (std::size_t group = 0; group < design.vertices.size(); ++group) {
-    const VertexGroup& of = design.vertices[group];
-    if (of.kind != VertexKind::nic) continue;
-    for (int i = 0; i < of.count; ++i)
-      nics_.push_back({graph.vertex(group, 0, i), static_cast<std::uint32_t>(of.count)});
+    const VertexGroup& vertices = design.vertices[group];
+    if (vertices.kind != VertexKind::nic) continue;
+    for (int i = 0; i < vertices.count; ++i)
+      nics_.push_back({graph.vertex(group, 0, i), static_cast<std::uint32_t>(vertices.count)});
   }
   own_nics_.resize(static_cast<std::size_t>(gpus_per_node_));
   near_gpus_.resize(nics_.size());
@@ -122,9 +122,9 @@ void Topology::find_owners() {
   const NetworkGraph& graph = paths_->graph;
   owners_.resize(link_places_.size());
   for (std::size_t link = 0; link < owners_.size(); ++link) {
-    const NetworkLink& of = graph.links()[link_places_[link]];
+    const NetworkLink& network_link = graph.links()[link_places_[link]];
     Owner& owner = owners_[link];
-    for (const std::uint32_t end : {of.from, of.to}) {
+    for (const std::uint32_t end : {network_link.from, network_link.to}) {
       const VertexKind kind = graph.kind_of(end);
       if (kind == VertexKind::gpu) (owner.gpu < 0 ? owner.gpu : owner.other_gpu) = graph.index_of(end);
       for (std::size_t nic = 0; kind == VertexKind::nic && nic < nics_.size(); ++nic) {
@@ -194,8 +194,8 @@ bool Topology::is_link_of(LinkId link, int gpu) const {
 }
 
 std::uint32_t Topology::nic_vertex(int node, int nic) const {
-  const NicVertex& of = nics_[static_cast<std::size_t>(nic)];
-  return of.first + static_cast<std::uint32_t>(node) * of.stride;
+  const NicVertex& vertex = nics_[static_cast<std::size_t>(nic)];
+  return vertex.first + static_cast<std::uint32_t>(node) * vertex.stride;
 }
 
 Topology::Ports Topology::choose_ports(int from_gpu, int to_gpu) const {
@@ -253,9 +253,9 @@ void Topology::add_link(Route& route, std::uint32_t link) const {
 void Topology::add_in_node(Route& route, std::span<const std::uint32_t> links, int node, bool is_back) const {
   for (std::size_t i = 0; i < links.size(); ++i) {
     const std::uint32_t link = is_back ? links[links.size() - 1 - i] ^ 1U : links[i];
-    const NetworkLink& of = paths_->graph.links()[link];
-    if (of.rated != NetworkLink::kNoRate)
-      route.add(of.rated + static_cast<std::uint32_t>(node) * strides_[of.rule]);
+    const NetworkLink& network_link = paths_->graph.links()[link];
+    if (network_link.rated != NetworkLink::kNoRate)
+      route.add(network_link.rated + static_cast<std::uint32_t>(node) * strides_[network_link.rule]);
   }
 }
 

@@ -58,7 +58,7 @@ class Topology {
 
   /// [n_links], for a FlowNetwork.
   const std::vector<double>& link_bytes_per_s() const { return link_bytes_per_s_; }
-  /// As NetworkGraph::link_name() has it.
+  /// The link's NetworkGraph::link_name().
   std::string link_name(LinkId link) const;
   /// Whether the link is at the GPU or at one of its own NICs, those that it reaches fastest.
   bool is_link_of(LinkId link, int gpu) const;
@@ -94,7 +94,7 @@ class Topology {
     std::uint32_t first = 0;   // of node 0
     std::uint32_t stride = 0;  // from node to node
   };
-  // What routes are made of; none where the network is not stated.
+  // What routes are made of; null if the network is not stated.
   struct Paths {
     explicit Paths(const NetworkDesign& design, int n_nodes)
         : graph(design, n_nodes), in_node(graph), fabric(graph) {}
@@ -121,13 +121,13 @@ class Topology {
   int gpus_per_node_ = 0;
   std::shared_ptr<const Paths> paths_;
   std::vector<double> link_bytes_per_s_;
-  std::vector<std::uint32_t> link_places_;  // of rated links: index in the graph
-  std::vector<std::uint32_t> strides_;      // by rule: rated links of a node
+  std::vector<std::uint32_t> link_places_;  // index in the graph of each rated link
+  std::vector<std::uint32_t> strides_;      // number of rated links of a node, by rule
   std::vector<Owner> owners_;
   std::vector<NicVertex> nics_;
-  std::vector<std::vector<int>> own_nics_;   // of each GPU of a node: those that it reaches fastest
-  std::vector<std::vector<int>> near_gpus_;  // of each NIC of a node: those that reach it fastest
-  std::vector<std::vector<Exit>> exits_;     // of each GPU of a node, fastest first
+  std::vector<std::vector<int>> own_nics_;   // by GPU of a node: the NICs that it reaches fastest
+  std::vector<std::vector<int>> near_gpus_;  // by NIC of a node: the GPUs that reach it fastest
+  std::vector<std::vector<Exit>> exits_;     // by GPU of a node, fastest first
 };
 
 }  // namespace packsim

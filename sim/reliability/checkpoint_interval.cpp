@@ -8,8 +8,8 @@
 namespace packsim {
 namespace {
 
-// Of a run without end: the root of (1 - u) exp(u + blocking / M) = 1 with u = interval / M, where the
-// derivative of (exp((interval + blocking) / M) - 1) / interval is 0.
+// The best interval of a run without end: the root of (1 - u) exp(u + blocking / M) = 1 with u = interval /
+// M, where the derivative of (exp((interval + blocking) / M) - 1) / interval is 0.
 double endless_interval_s(double blocking_s, double mtbf_s) {
   double low = 0;
   double high = 1;

@@ -8,9 +8,9 @@
 namespace packsim {
 
 /// The interval with the least expected time of the run, among those that divide the work into equal parts;
-/// work_s where that is no checkpoint before the end. Where a background part is written, an interval is not
-/// much below it: the next write waits for it.
-/// Takes no notice of model.checkpoint_interval_s. Throws std::invalid_argument for a mistake in the model.
+/// work_s if it is best to write none before the end. If a part is written in the background, the interval is
+/// not much shorter than that takes, because the next write waits for it.
+/// model.checkpoint_interval_s is not read. Throws std::invalid_argument for a mistake in the model.
 double optimal_interval_s(double work_s, std::int64_t n_gpus, const FailureModel& model);
 
 /// The run with the interval of the model or, where it has none, the optimal one. Throws

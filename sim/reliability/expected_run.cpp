@@ -12,8 +12,8 @@
 namespace packsim {
 namespace {
 
-// Without any spare unit a run waits for the repair of the unit that failed, and a failure meanwhile starts
-// the wait again: a longer restart.
+// Without spare units a run waits until the unit that failed is repaired, and another failure starts the wait
+// again. So the repair is part of the restart.
 double restart_with_repair_s(const FailureModel& model) {
   if (!model.spares) return model.restart_s();
   if (model.spares->n_units > 0) {

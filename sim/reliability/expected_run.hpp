@@ -8,8 +8,8 @@
 namespace packsim {
 
 /// The run's time from closed forms. Its mean and standard deviation are exact; the quantiles come from the
-/// numerical inversion of its transform and are good to 1 % of the standard deviation. Infinity for a run
-/// that is not to be expected to end: one whose intervals are hundreds of times the time between failures.
+/// numerical inversion of its transform and are good to 1 % of the standard deviation. Times are infinite for
+/// a run that would never finish, as its intervals are hundreds of times the time between failures.
 ///
 /// work_s: how long the work takes if nothing fails and nothing is saved.
 /// Throws std::invalid_argument for mistakes in the model, and for spare units that are neither none nor

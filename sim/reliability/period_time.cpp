@@ -5,8 +5,8 @@
 namespace packsim {
 namespace {
 
-// A failure that comes within a stretch of x mean times between failures: when it comes, as a share of the
-// stretch. The series are for where the formulas lose their digits.
+// The mean time of a failure that comes within a stretch of x mean times between failures, as a share of the
+// stretch. Series replace the formulas where these lose digits.
 double mean_failure_share(double x) {
   if (x < 0.1) return 0.5 - x / 12 * (1 - x * x / 60 * (1 - x * x / 42));
   return 1 / x - 1 / std::expm1(x);

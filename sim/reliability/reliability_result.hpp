@@ -23,12 +23,12 @@ struct ReliabilityResult {
 
   double n_failures = 0;
   double work_s = 0;
-  double checkpoint_s = 0;  ///< standing still for checkpoints that count
-  double restart_s = 0;     ///< from failures to work again, waiting for a replacement included
-  double lost_s = 0;        ///< running whose outcome a failure destroyed
+  double checkpoint_s = 0;  ///< waits for checkpoints, without those that a failure destroyed
+  double restart_s = 0;     ///< time from failures to work again, with the wait for a replacement
+  double lost_s = 0;        ///< time of running whose outcome a failure destroyed
 
-  double checkpoint_interval_s = 0;  ///< that was used
-  std::int64_t n_checkpoints = 0;    ///< that count, the one at the end included
+  double checkpoint_interval_s = 0;  ///< the interval that was used
+  std::int64_t n_checkpoints = 0;    ///< checkpoints that count, including the one at the end
   double gpu_days = 0;               ///< of expected_wall_s, for the GPUs of the run and its spare units
 
   /// The share of the time that is work; 1 where there is none.

@@ -7,9 +7,9 @@
 
 namespace packsim {
 
-/// What has to pass without a failure from one checkpoint that counts to the next. After a failure the run is
-/// redo_s further back than that checkpoint's end: what it did beside the write of that checkpoint is done
-/// again.
+/// Time without a failure from the end of one checkpoint's write to the end of the next. A failure in between
+/// throws the run back to redo_s before the first of these ends, because that checkpoint lacks the work that
+/// was done beside its write.
 struct Period {
   double first_s = 0;
   double redo_s = 0;
@@ -23,23 +23,23 @@ struct EqualPeriods {
 /// The timeline of a run on which nothing fails: work, checkpoints, the end. It falls into one period for
 /// each checkpoint: the first, middle ones that are alike, and the last.
 ///
-/// With interval t, blocking part b and background part a of the write, a period is max(t, a) + b from the
-/// end of one write to the end of the next, with min(t, a) of it behind: the next write begins when the work
-/// is done and the last write ended. The first begins with nothing behind: t + b + a. The last write is
-/// waited for.
+/// A write blocks the run for b and then goes on beside its work for a. With interval t, a period lasts
+/// max(t, a) + b from the end of one write to the end of the next, because the next write begins when the
+/// work is done and the last write has ended; min(t, a) of the work is done beside the last write. The first
+/// period has no write before it and lasts t + b + a. The run ends when its last write does.
 class RunClock {
  public:
-  /// interval_s > 0; of a checked model. An interval above work_s is one period.
+  /// interval_s: above 0; above work_s, there is one period. model: without mistakes.
   RunClock(double work_s, double interval_s, const FailureModel& model);
 
   double work_s() const { return work_s_; }
   double interval_s() const { return interval_s_; }
   std::int64_t n_periods() const { return n_periods_; }  ///< 0 where there is no work
-  /// The first, the middle ones, the last. A run of one period has a last one alone.
+  /// The first period, the middle ones, the last. A run of one period has only the last.
   std::array<EqualPeriods, 3> periods() const;
   double end_s() const { return end_s_; }
-  /// Where a run continues that comes to this time, in [0, end_s()), without a failure and then fails: its
-  /// last checkpoint, less what it redoes.
+  /// The point on the timeline at which a run that fails at failed_at_s, in [0, end_s()), continues: its last
+  /// checkpoint, less what it redoes.
   double fall_back_s(double failed_at_s) const;
 
  private:

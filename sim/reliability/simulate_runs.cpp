@@ -61,7 +61,7 @@ class Replica {
       if (position_s + until_failure_s >= clock_.end_s()) break;
       times_.wall_s += until_failure_s;
       const double failed_at_s = position_s + until_failure_s;
-      // What the failure finds being redone is no reason to fall back behind the last checkpoint.
+      // A failure while work is redone does not throw the run back further than the failure before it.
       position_s = std::max(position_s, clock_.fall_back_s(failed_at_s));
       times_.lost_s += failed_at_s - position_s;
       restart();
@@ -71,7 +71,7 @@ class Replica {
   }
 
  private:
-  // Until a restart is not itself cut short.
+  // Restarts until no failure cuts a restart short.
   void restart() {
     while (++times_.n_failures <= kMostFailures) {
       const double needed_s = repairs_.fail(times_.wall_s) - times_.wall_s + restart_s_;

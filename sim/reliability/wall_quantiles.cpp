@@ -24,7 +24,7 @@ class DelayDistribution {
 
   double unharmed() const { return unharmed_; }
 
-  // The probability of a delay of less than mean + from_mean_s, for more than none.
+  // The probability that the delay is below mean + from_mean_s, for delays above 0.
   double below(double from_mean_s) const {
     // Each term times the integral of its wave from half a range below the mean, where it is 1 or -1.
     double sum = (1 - unharmed_) * (from_mean_s / range_s_ + 0.5);

@@ -14,19 +14,18 @@ bool is_same(const RingPrice& a, const RingPrice& b) {
          a.transfer_ns == b.transfer_ns && a.bytes == b.bytes && a.stride == b.stride;
 }
 
-// Prices by one pricer have the same address for the same number of tokens.
+// Prices by one pricer share their TokenPrices if they have the same number of tokens.
 struct IsSamePrice {
   bool operator()(const MicroBatchPrice* a, const MicroBatchPrice* b) const {
     return a->tokens == b->tokens && is_same(a->attention_forward, b->attention_forward) &&
            is_same(a->attention_backward, b->attention_backward) && a->overhead_ns == b->overhead_ns &&
            a->stage_transfer_bytes == b->stage_transfer_bytes &&
            a->stage_transfer_ns == b->stage_transfer_ns &&
-           a->stage_transfer_in_node_ns == b->stage_transfer_in_node_ns && a->to_host_ns == b->to_host_ns &&
-           a->from_host_ns == b->from_host_ns && a->launch_wait == b->launch_wait;
+           a->stage_transfer_in_node_ns == b->stage_transfer_in_node_ns && a->added == b->added;
   }
 };
 
-// Attention tells prices of as many tokens apart.
+// Prices of equally many tokens differ in attention.
 struct PriceHash {
   std::size_t operator()(const MicroBatchPrice* price) const {
     constexpr std::size_t kOdd = 0x9E3779B97F4A7C15;

@@ -2,7 +2,7 @@
 
 namespace packsim {
 
-// Between GPUs that do not train the same packs.
+// Cuts the GPUs into blocks, between neighbours that do not train the same packs.
 void IterationMesh::cut(const Schedule& schedule, const Iteration& iteration) {
   const auto n_gpus = static_cast<std::size_t>(schedule.n_gpus);
   cuts_.assign(n_gpus + 1, false);
@@ -44,7 +44,7 @@ void IterationMesh::set(const Schedule& schedule, const Iteration& iteration) {
   }
   for (std::size_t block = 0; block < blocks_.size(); ++block) offsets_[block + 1] += offsets_[block];
   packs_.resize(offsets_.back());
-  std::vector<std::uint32_t>& next = offsets_;  // moves on to the block after, which is put right below
+  std::vector<std::uint32_t>& next = offsets_;  // each moves on to the next block's offset; put right below
   for (std::uint32_t position = 0; position < packs.size(); ++position) {
     const std::uint32_t first = block_of_[packs[position].first_gpu];
     for (std::uint32_t block = first; block <= last_block(packs[position]); ++block)

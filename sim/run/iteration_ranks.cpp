@@ -57,6 +57,11 @@ IterationRanks::IterationRanks(const Schedule& schedule, std::span<const PricedG
   if (options.variability.any()) slow_down_.emplace(options.variability);
   shares_experts_ = std::ranges::any_of(
       groups, [](const PricedGroup& group) { return ranks_of_experts(group.plan.plan) > 1; });
+  const bool is_whole = options.detail == StepDetail::micro_batches && !slow_down_;
+  for (const PricedGroup& group : groups) {
+    const bool is_alone = group.plan.chunks.size() == 1 && ranks_of_experts(group.plan.plan) == 1;
+    pass_times_.emplace_back(is_whole && is_alone ? group.packs.prices().size() : 0);
+  }
   if (!merges_) return;
   for (const PricedGroup& group : groups) classes_.push_back(price_classes(group.packs.prices()));
 }
@@ -97,7 +102,21 @@ int IterationRanks::stage_gpus(std::uint32_t group, int n) const {
   return n * groups_[group].plan.plan.sequence_gpus() / schedule_.groups[group].gpus_per_pack;
 }
 
-void IterationRanks::set_work(const Iteration& iteration, std::size_t block, RankWork& work) const {
+RankMicroBatch IterationRanks::micro_batch(const PlacedPack& placed) {
+  const PricedGroup& group = groups_[placed.group];
+  const MicroBatchPrice& price = group.packs[placed.pack];
+  std::vector<MicroBatchTimes>& of_group = pass_times_[placed.group];
+  if (of_group.empty()) return &price;
+  MicroBatchTimes& times = of_group[group.packs.price_index(placed.pack)];
+  if (times.both.total_ns == 0) {
+    times.both = forward_time(price, group.plan.chunks.front());
+    times.forward_ns = times.both.total_ns;
+    times.both += backward_time(price, group.plan.chunks.front());
+  }
+  return {&price, &times};
+}
+
+void IterationRanks::set_work(const Iteration& iteration, std::size_t block, RankWork& work) {
   const std::span<const PlacedPack> packs = schedule_.packs(iteration);
   const std::span<const std::uint32_t> own = mesh_.packs(block);
   const PlacedPack& first = own.empty() ? packs.front() : packs[own.front()];
@@ -113,7 +132,7 @@ void IterationRanks::set_work(const Iteration& iteration, std::size_t block, Ran
       continue;
     }
     const PlacedPack& placed = packs[position];
-    work.micro_batches.push_back(&groups_[placed.group].packs[placed.pack]);
+    work.micro_batches.push_back(micro_batch(placed));
     is_plain = is_plain && placed.group == first.group && !mesh_.is_shared(position);
   }
   for (const std::uint32_t position : is_plain ? std::span<const std::uint32_t>() : rounds_) {
@@ -139,7 +158,7 @@ void IterationRanks::set_sync_points(const Iteration& iteration, RankWork& work)
       work.sync_points.push_back({.before = micro_batch, .id = next_barrier});
   };
   for (const std::uint32_t position : rounds_) {
-    // Where gaps are filled, the micro-batch of a round has its number.
+    // If gaps are filled, a micro-batch has the number of its round.
     sync_up_to(position != kNoPack ? packs[position].round : micro_batch);
     if (position != kNoPack && mesh_.is_shared(position))
       work.sync_points.push_back({.before = micro_batch, .id = shared_ids_[position], .is_shared = true});

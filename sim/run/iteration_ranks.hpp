@@ -34,17 +34,14 @@ struct SimulationOptions {
   /// Whether ranks whose micro-batches cost the same are simulated only once, if no transfers share links.
   /// This changes only n_events.
   bool merges_alike = true;
-  /// Whether the times of plain steps (PlainSteps) are added up without simulating their events. This changes
-  /// only n_events.
-  bool adds_up_plain_steps = true;
   /// simulate() ends after the iteration with which all of them take longer than this.
   double most_total_s = std::numeric_limits<double>::infinity();
   /// simulate() with StepDetail::stages, and trace_step(), throw StepTooLarge for a step that takes more
   /// memory (estimated_step_bytes()).
   double most_step_bytes = std::numeric_limits<double>::infinity();
-  /// False: a what-if in which no rank waits for another. Each does its own packs and its own exchange of
-  /// gradients and weights, one after the other, and a step takes what GPUs take on average. Only at step
-  /// level, and not for pipelines, whose stages have to wait for each other.
+  /// False: a what-if in which no rank waits for another. Each does its own packs and then its own exchange
+  /// of gradients and weights, and a step takes what GPUs take on average. Only at step level, and not for
+  /// pipelines, whose stages have to wait for each other.
   bool ranks_wait = true;
   /// Different speeds of GPUs and kernels. If there are any, all ranks are simulated.
   Variability variability = {};
@@ -79,7 +76,8 @@ class IterationRanks {
   double gpus_of_lane(std::size_t rank) const { return gpus_[rank]; }
 
  private:
-  void set_work(const Iteration& iteration, std::size_t block, RankWork& work) const;
+  void set_work(const Iteration& iteration, std::size_t block, RankWork& work);
+  RankMicroBatch micro_batch(const PlacedPack& placed);
   int stage_gpus(std::uint32_t group, int n) const;
   std::size_t ranks_that_meet(std::uint32_t group) const;
   void check_checkpointing(std::size_t iteration_index) const;
@@ -95,11 +93,13 @@ class IterationRanks {
   bool shares_experts_ = false;                      // whether ranks of any group do
   std::optional<RankSlowDown> slow_down_;            // set if GPUs or kernels differ
   std::vector<std::vector<std::uint32_t>> classes_;  // [n_groups][n_prices], numbers for each group
+  // What passes take, filled in when a price is first trained: [n_groups][n_prices], or empty for groups
+  // whose steps are made of smaller pieces.
+  std::vector<std::vector<MicroBatchTimes>> pass_times_;
   IterationMesh mesh_;
-  std::vector<std::uint32_t>
-      barrier_rounds_;                     // Rounds of the iteration that start with a barrier, ascending.
-  std::vector<std::uint32_t> shared_ids_;  // [n packs of the iteration]: sync points of shared packs.
-  std::vector<std::uint32_t> rounds_;      // Of the current block: positions of packs, or kNoPack.
+  std::vector<std::uint32_t> barrier_rounds_;  // rounds that start with a barrier, ascending
+  std::vector<std::uint32_t> shared_ids_;      // [n packs of the iteration]: sync points of shared packs
+  std::vector<std::uint32_t> rounds_;          // of the current block: its packs' positions, or kNoPack
   RankKinds kinds_;
   AlikeRanks alike_;
   std::vector<RankWork> works_;  // Those of this iteration come first; others are left from earlier ones.

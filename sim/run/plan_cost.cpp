@@ -9,9 +9,9 @@
 namespace packsim {
 namespace {
 
-constexpr int kPointsPerOctave = 16;  // of documents, whose attention is no straight line
+constexpr int kPointsPerOctave = 16;  // points of document lengths, as attention is no straight line
 
-// From 1 to `last`, both included.
+// Token counts from 1 to `last`, both included.
 std::vector<std::int64_t> grid_up_to(std::int64_t last, int points_per_octave) {
   std::vector<std::int64_t> points;
   for (int i = 0;; ++i) {
@@ -23,7 +23,7 @@ std::vector<std::int64_t> grid_up_to(std::int64_t last, int points_per_octave) {
   return points;
 }
 
-// Steps of one rank, every pack of which has so many tokens on each GPU and no attention.
+// Times of steps of one rank whose packs have equally many tokens and no attention.
 class RankTimes {
  public:
   explicit RankTimes(StepPricer& pricer)
@@ -33,7 +33,7 @@ class RankTimes {
     const MicroBatchPrice price = pricer_.micro_batch(tokens_per_gpu * pricer_.plan().sequence_gpus(), {});
     const RankWork work{
         .plan = &plan_,
-        .micro_batches = std::vector<const MicroBatchPrice*>(static_cast<std::size_t>(n_packs), &price)};
+        .micro_batches = std::vector<RankMicroBatch>(static_cast<std::size_t>(n_packs), &price)};
     return to_seconds(run_step({&work, 1}, arena_).end);
   }
 
@@ -49,7 +49,7 @@ class RankTimes {
   StepArena arena_;
 };
 
-// Layers' attention of one micro-batch, of the mean pipeline stage.
+// Attention of all layers for one micro-batch, in the mean pipeline stage.
 double of_layers(const StepPricer& pricer, const StepPricer::AttentionCost& layer) {
   const ParallelPlan& plan = pricer.plan();
   const double recomputed = plan.recomputes_attention() ? plan.gc_layers : 0;

@@ -28,8 +28,7 @@ double fill_rounds(const ParallelPlan& plan);
 /// With ring attention, the curve by tokens includes all transfers of the ring. How many of them attention
 /// hides follows from the attention of a pack (PackCost::hidden_s()), of both passes together.
 ///
-/// With fewer points of the curve by tokens, which is nearly straight, the times in between are known less
-/// well.
+/// Fewer points of the curve by tokens, which is nearly straight, make the times in between less exact.
 PlanCost plan_cost(StepPricer& pricer, std::int64_t capacity_tokens, int points_per_octave = 16);
 
 }  // namespace packsim

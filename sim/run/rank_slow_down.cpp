@@ -21,7 +21,7 @@ double RankSlowDown::pass_slow_down(std::uint64_t iteration, const RankWork& wor
   const std::size_t micro_batch = pass / 2 % work.micro_batches.size();
   const std::size_t chunk = pass / 2 / work.micro_batches.size();
   const PassSpread spread =
-      pass_spread(*work.micro_batches[micro_batch], work.plan_of(micro_batch).chunks[chunk], is_forward,
+      pass_spread(*work.micro_batches[micro_batch].price, work.plan_of(micro_batch).chunks[chunk], is_forward,
                   variability_.kernel_spread, gpus);
   const std::size_t op = work.places.empty() ? pass : 2 * std::size_t{work.places[micro_batch].id} + pass % 2;
   const NoiseKey key{.rank = static_cast<std::uint64_t>(first_gpu), .iteration = iteration, .op = op};

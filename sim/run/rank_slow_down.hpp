@@ -26,7 +26,7 @@ class RankSlowDown {
                         const SlowestGpus& gpus, int first_gpu) const;
 
   Variability variability_;
-  std::map<std::pair<int, int>, SlowestGpus> gpus_;  // By first GPU and number of GPUs.
+  std::map<std::pair<int, int>, SlowestGpus> gpus_;  // by first GPU and number of GPUs
 };
 
 }  // namespace packsim

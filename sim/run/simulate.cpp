@@ -5,9 +5,7 @@
 #include <numeric>
 
 #include "sim/engine/op_account.hpp"
-#include "sim/run/direct_steps.hpp"
 #include "sim/run/iteration_ranks.hpp"
-#include "sim/run/plain_steps.hpp"
 #include "sim/run/run_step.hpp"
 #include "sim/run/step_memory.hpp"
 
@@ -30,7 +28,7 @@ void account_inside(const InsideTime& inside, RankAccount& account) {
   const SimTime idle{inside.idle_ns};
   SimTime& exposed = account.exposed[static_cast<std::size_t>(Cause::expert)];
   exposed = exposed - computed - idle;
-  // As all computation of a lane that makes no operations of single causes.
+  // At this level of detail all computation counts as `linear`.
   account.busy[static_cast<std::size_t>(Cause::linear)] += computed;
   account.idle += idle;
 }
@@ -40,7 +38,7 @@ struct GpuTime {
   std::array<double, kNCauses> by_cause = {};
   double idle = 0;
 
-  // One lane in one step, which stands for so many GPUs. work: what it takes where nothing slows it down.
+  // Adds one lane in one step, which stands for so many GPUs. work: its time where nothing slows it down.
   void add(const WorkTime& work, const RankAccount& account, StepDetail detail, double gpus) {
     double scale = 0;
     if (detail == StepDetail::micro_batches && work.total_ns > 0) {
@@ -72,9 +70,7 @@ class Steps {
   Steps(const SimulationOptions& options, const IterationRanks& iteration_ranks)
       : options_(options),
         iteration_ranks_(iteration_ranks),
-        arena_({.detail = options.detail, .topology = options.topology, .slow_down = options.slow_down}),
-        may_be_plain_(options.adds_up_plain_steps && options.detail == StepDetail::micro_batches &&
-                      options.topology == nullptr && options.slow_down == 1) {}
+        arena_({.detail = options.detail, .topology = options.topology, .slow_down = options.slow_down}) {}
 
   // The time of a step of all ranks of the latest iteration.
   SimTime step(std::span<const RankWork> ranks, SimTime start) {
@@ -95,14 +91,6 @@ class Steps {
  private:
   // first: the number of the first of these ranks, which wait for each other.
   SimTime together(std::span<const RankWork> ranks, std::size_t first, SimTime start) {
-    const PlainStep* step = may_be_plain_ ? plain_steps_.find(ranks) : nullptr;
-    if (step == nullptr && may_be_plain_) step = direct_steps_.find(ranks);
-    if (step != nullptr) {
-      for (std::size_t r = 0; r < ranks.size(); ++r)
-        gpu_time_.add(step->work[r], step->accounts[r], options_.detail,
-                      iteration_ranks_.gpus_of_lane(first + r));
-      return SimTime{step->time_ns};
-    }
     const StepRun simulated = run_step(ranks, arena_, start);
     take_account(simulated.graph, simulated.engine, account_);
     const std::size_t n_stages = simulated.work.size() / ranks.size();
@@ -119,9 +107,6 @@ class Steps {
   const IterationRanks& iteration_ranks_;
   StepArena arena_;
   OpAccount account_;
-  PlainSteps plain_steps_;
-  DirectSteps direct_steps_;
-  bool may_be_plain_;
   GpuTime gpu_time_;
   std::uint64_t n_events_ = 0;
 };

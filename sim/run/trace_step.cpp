@@ -25,7 +25,7 @@ std::vector<TracedLane> traced_lanes(std::span<const RankWork> ranks) {
   return lanes;
 }
 
-// From its first operation on the lane's compute stream to its last one there; nothing where it has none.
+// The pass from its first to its last operation on the lane's compute stream; nullopt if it has none there.
 std::optional<TracedPass> traced_pass(const MadePass& made, StreamId stream, std::span<const TracedOp> ops) {
   TracedPass pass{.lane = made.lane,
                   .stream = stream,
@@ -43,8 +43,8 @@ std::optional<TracedPass> traced_pass(const MadePass& made, StreamId stream, std
   return pass;
 }
 
-// What the kept operations take, and the text of those of the first ranks, which grows by copying: measured
-// 335 to 570 bytes for both.
+// Memory of the kept operations, and of the text of those of the first ranks, which grows by copying:
+// measured 335 to 570 bytes for both.
 double text_bytes(std::span<const RankWork> ranks, std::size_t n_text_ranks) {
   constexpr double kText_bytes = 400;
   return sizeof(TracedOp) * estimated_ops(ranks) +

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "models/step/micro_batch_time.hpp"
+#include "models/step/pass/pass_time.hpp"
 #include "sim/step/rank_work.hpp"
 
 namespace packsim {
@@ -16,22 +16,18 @@ namespace packsim {
 class CutWork {
  public:
   void clear();
-  void compute(Cause cause, std::int64_t time_ns);
-  /// Adds a phase of a layer. attention: its attention. with_experts: whether the rank exchanges with others
-  /// there; else exchanges of experts stay inside the rank.
-  void add(const PricedPhase& phase, const RingPrice& attention, bool with_experts, double slow_down);
+  /// attention: its price where the segment is attention.
+  void add(const PassSegment& segment, const RingPrice* attention, double slow_down);
   /// Adds other work behind this.
   void append(const CutWork& other);
 
-  /// Without the exchanges.
+  /// The time of all but the exchanges.
   const WorkTime& time() const { return time_; }
   /// [n_exchanges + 1]: before the first exchange, between each and the next, and after the last.
   const std::vector<std::int64_t>& pieces_ns() const { return pieces_ns_; }
   const std::vector<std::int64_t>& exchanges_ns() const { return exchanges_ns_; }
 
  private:
-  void book(const WorkTime& time);
-
   WorkTime time_;
   std::vector<std::int64_t> pieces_ns_ = {0};
   std::vector<std::int64_t> exchanges_ns_;
@@ -46,19 +42,13 @@ class PassCutter {
                      std::span<const StateUnit> units);
 
  private:
-  void add_forward(const StateUnit& unit);
-  void add_backward(const StateUnit& unit);
-  const CutWork& layer(int index);
+  const CutWork& cut_part(const PassList& pass, const PassPart& part, double slow_down);
 
-  const MicroBatchPrice* price_ = nullptr;
-  ChunkShape chunk_;
-  bool is_forward_ = true;
-  bool is_first_ = true;  // micro-batch of the step
-  double slow_down_ = 1;
   CutWork work_;
-  // Layers of the pass, by whether they have experts and are checkpointed. All of one kind are the same.
-  std::array<CutWork, 4> layers_;
-  std::array<bool, 4> has_layer_ = {};
+  CutWork edge_;
+  // Layers of the pass, by form. All of one form are the same.
+  std::array<CutWork, kNLayerForms> layers_;
+  std::array<bool, kNLayerForms> has_layer_ = {};
 };
 
 }  // namespace packsim

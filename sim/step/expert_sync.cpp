@@ -61,19 +61,19 @@ void ExpertSync::begin_pass(const Pass& pass) {
   next_stretch_ = 0;
 }
 
-PricedStage ExpertSync::largest(PricedPhase LayerPrices::*phase, std::size_t stage) const {
-  PricedStage largest{.time_ns = -1};
+PassSegment ExpertSync::largest(const SegmentPlace& place) const {
+  PassSegment largest{.time_ns = -1};
   for (const RankWork& rank : ranks_.subspan(group_.first_rank, group_.n_ranks)) {
     if (pass_.micro_batch >= rank.micro_batches.size()) continue;
-    const TokenPrices& prices = *rank.micro_batches[pass_.micro_batch]->tokens;
-    const PricedStage& own =
-        (prices.layers[static_cast<std::size_t>(LayerKind::expert)].*phase).stages[stage];
+    const TokenPrices& prices = *rank.micro_batches[pass_.micro_batch].price->tokens;
+    const PassSegment& own =
+        prices.layers[static_cast<std::size_t>(LayerKind::expert)].of(place.phase).segments[place.index];
     if (own.time_ns > largest.time_ns) largest = own;
   }
   return largest;
 }
 
-std::span<const LinkUse> ExpertSync::links(const PricedStage& exchange, int gpu) {
+std::span<const LinkUse> ExpertSync::links(const PassSegment& exchange, int gpu) {
   if (links_ == nullptr || exchange.time_ns == 0) return {};
   const RankWork& rank = ranks_[pass_.rank];
   const int stage_gpu = gpu - rank.first_gpu;  // Counted from the first GPU of the rank.
@@ -86,9 +86,9 @@ std::span<const LinkUse> ExpertSync::links(const PricedStage& exchange, int gpu)
                            static_cast<double>(exchange.bytes));
 }
 
-CollectiveId ExpertSync::next(PricedPhase LayerPrices::*phase, std::size_t stage, int gpu) {
+CollectiveId ExpertSync::next(const SegmentPlace& place, int gpu) {
   if (next_ == of_pass_->size()) {
-    const PricedStage exchange = largest(phase, stage);
+    const PassSegment exchange = largest(place);
     of_pass_->push_back(graph_->add_collective(SimTime{exchange.time_ns}, links(exchange, gpu)));
   }
   return (*of_pass_)[next_++];

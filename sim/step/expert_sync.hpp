@@ -47,9 +47,9 @@ class ExpertSync {
     bool is_forward = true;
   };
   void begin_pass(const Pass& pass);
-  /// The next exchange of the pass, which is stage `stage` of a phase of a layer with experts. gpu: the GPU
+  /// The next exchange of the pass, which is the segment at this place of a layer with experts. gpu: the GPU
   /// that the lane simulates.
-  CollectiveId next(PricedPhase LayerPrices::*phase, std::size_t stage, int gpu);
+  CollectiveId next(const SegmentPlace& place, int gpu);
   /// Whether the micro-batch of the pass is the last one of any rank that exchanges in it.
   bool is_last_of_any() const;
   /// The next stretch of the pass, through these units of its chunk, embedding, head and gradient sums
@@ -62,15 +62,15 @@ class ExpertSync {
     std::size_t first_rank = 0;
     std::size_t n_ranks = 0;
   };
-  // Of all ranks of a group.
+  // A stretch of all ranks of a group.
   struct Stretch {
     bool is_one = false;
     std::size_t first_rank_stretch = 0;
   };
   Stretch make_stretch(std::span<const StateUnit> units);
   bool add_to_stretch(const RankWork& rank, std::span<const StateUnit> units, bool is_first);
-  PricedStage largest(PricedPhase LayerPrices::*phase, std::size_t stage) const;
-  std::span<const LinkUse> links(const PricedStage& exchange, int gpu);
+  PassSegment largest(const SegmentPlace& place) const;
+  std::span<const LinkUse> links(const PassSegment& exchange, int gpu);
 
   OpGraph* graph_ = nullptr;
   std::span<const RankWork> ranks_;
@@ -92,8 +92,7 @@ class ExpertSync {
   std::vector<Stretch>* stretches_of_pass_ = nullptr;
   std::size_t next_stretch_ = 0;
   PassCutter cutter_;
-  // Of the stretch that is made: the longest that any rank takes for each exchange, and for the work between
-  // the exchange before and this one.
+  // While a stretch is made: the longest time of any rank for each exchange, and for the work before it.
   std::vector<std::int64_t> exchanges_ns_;
   std::vector<std::int64_t> between_ns_;
 };

@@ -40,10 +40,30 @@ void Lane::compute(std::int64_t time_ns, Cause cause) {
   waits_.clear();
 }
 
+void Lane::add(const PassSegment& segment, const RingPrice* attention) {
+  switch (segment.kind) {
+    case PassSegment::Kind::compute:
+      return work(segment.time_ns, segment.cause);
+    case PassSegment::Kind::attention:
+      return this->attention(*attention, segment.cause);
+    case PassSegment::Kind::exchange:
+      return exchange(segment);
+    case PassSegment::Kind::host_copy:
+      return host_copy(segment.time_ns);
+    case PassSegment::Kind::host:
+      return host(segment.time_ns);
+  }
+}
+
 void Lane::work(std::int64_t time_ns, Cause cause) {
-  const std::int64_t on_this_gpu_ns = cause == Cause::overhead ? time_ns : slowed_ns(time_ns, slow_down_);
+  const std::int64_t on_this_gpu_ns = slowed_ns(time_ns, slow_down_);
   time_.add(cause, on_this_gpu_ns);
   compute(on_this_gpu_ns, cause);
+}
+
+void Lane::host(std::int64_t time_ns) {
+  time_.add(Cause::overhead, time_ns);
+  compute(time_ns, Cause::overhead);
 }
 
 void Lane::host_copy(std::int64_t time_ns) {
@@ -73,16 +93,16 @@ void Lane::share_exchanges(SharedExchanges* shared) {
   n_shared_ = 0;
 }
 
-void Lane::exchange(const PricedStage& stage) {
-  if (stage.time_ns == 0) return;
-  time_.add(stage.cause, stage.time_ns);
+void Lane::exchange(const PassSegment& segment) {
+  if (segment.time_ns == 0) return;
+  time_.add(segment.cause, segment.time_ns);
   if (detail_ == StepDetail::micro_batches) {
-    compute(stage.time_ns, stage.cause);
+    compute(segment.time_ns, segment.cause);
     return;
   }
   const std::span<const LinkUse> uses =
-      needs_links() ? links_->of_group(gpu_, stage) : std::span<const LinkUse>();
-  const OpId done = transfer(stream(exchange_), stage.time_ns, stage.cause, uses);
+      needs_links() ? links_->of_group(gpu_, segment) : std::span<const LinkUse>();
+  const OpId done = transfer(stream(exchange_), segment.time_ns, segment.cause, uses);
   waits_.assign(1, done);
 }
 

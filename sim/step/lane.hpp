@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "models/step/micro_batch_time.hpp"
+#include "models/step/pass/pass_time.hpp"
 #include "models/step/step_price.hpp"
 #include "sim/engine/op_graph.hpp"
 #include "sim/network/group_links.hpp"
@@ -29,19 +29,17 @@ class Lane {
   /// transfers do not share links.
   void begin(OpGraph& graph, std::uint32_t rank, int gpu, StepDetail detail, GroupLinks* links);
 
-  /// Adds kernels at the end of the compute stream. They start after everything that the lane has been told
-  /// to wait for. The factor of a slow GPU does not apply to the framework's overhead.
+  /// Adds a segment of a pass. Computation starts after everything that the lane has been told to wait for.
+  /// attention: its price where the segment is attention.
+  void add(const PassSegment& segment, const RingPrice* attention);
+  /// Adds kernels at the end of the compute stream.
   void work(std::int64_t time_ns, Cause cause);
+  /// Adds the framework's overhead, which takes the same on a slow GPU.
+  void host(std::int64_t time_ns);
   /// Adds work that takes this long on this GPU and may be merged with neighbouring work. The caller must
   /// book() its causes.
   void merged_work(std::int64_t time_ns);
   void book(const WorkTime& time) { time_ += time; }
-  /// Adds a wait for a copy to or from the host, which takes the same on a slow GPU.
-  void host_copy(std::int64_t time_ns);
-  /// Adds an exchange inside the rank; computation waits for it.
-  void exchange(const PricedStage& stage);
-  /// Adds attention and, if it is ring attention, the transfers that run at the same time.
-  void attention(const RingPrice& ring, Cause cause);
   /// From here on, the lane shares its exchanges with other lanes through `shared`, which is kept by
   /// reference. Null: the lane has exchanges of its own again.
   void share_exchanges(SharedExchanges* shared);
@@ -79,6 +77,12 @@ class Lane {
   // The given stream, which is added to the graph when it is first used.
   StreamId stream(StreamId& communication);
   void compute(std::int64_t time_ns, Cause cause);
+  // A copy to or from the host takes the same on a slow GPU. Computation waits for it, as for an exchange
+  // inside the rank.
+  void host_copy(std::int64_t time_ns);
+  void exchange(const PassSegment& segment);
+  // Adds attention; for ring attention, also the transfers that run at the same time.
+  void attention(const RingPrice& ring, Cause cause);
   // Whether the links of the lane's next exchange must be computed. For a shared exchange only the first lane
   // does so.
   bool needs_links() const {

@@ -3,12 +3,13 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <tuple>
 #include <vector>
 
-#include "models/pipeline/pipeline_schedule.hpp"
+#include "models/pipeline/passes_in_order.hpp"
 #include "sim/step/expert_sync.hpp"
 #include "sim/step/lane.hpp"
 #include "sim/step/rank_work.hpp"
@@ -40,40 +41,23 @@ class RankProgramBuilder {
             ExpertSync& experts, SyncPoints& sync_points, std::vector<MadePass>& passes);
 
  private:
-  // State of a micro-batch's pass through a chunk while the operations are made.
-  struct Pass {
-    bool is_made = false;
-    OpId sent = OpGraph::kNone;  // The transfer to the next chunk.
-  };
-  using Orders = std::vector<std::vector<PipelinePass>>;  // [n_stages]
-
-  // Whether every stage of a layer becomes operations of its own; else all layers of a unit are one
+  // Whether every segment of a pass becomes operations of its own; else all layers of a unit are one
   // operation.
-  bool by_stage() const { return detail_ == StepDetail::stages || experts_->any(); }
+  bool by_segment() const { return detail_ == StepDetail::stages || experts_->any(); }
   Lane& lane_of(std::size_t chunk) { return lanes_[chunk % lanes_.size()]; }
   std::size_t last_chunk() const { return plan_->chunks.size() - 1; }
-  std::size_t index(std::size_t chunk, int micro_batch) const;
   bool sends_in_node(std::size_t chunk) const;
-  const Orders& orders(int n_micro_batches);
-  const Pass* before(std::size_t chunk, const PipelinePass& pass) const;
-  bool advance(const Orders& orders);
-  void make_pass(std::size_t chunk, const PipelinePass& pass, const Pass* waits_for);
+  const std::vector<OrderedPass>& passes(int n_micro_batches);
+  OpId make_pass(const OrderedPass& pass);
 
   void sync_before(std::size_t micro_batch);
-  void forward(std::size_t chunk_index, const ChunkShape& chunk, const MicroBatchPrice& price, bool is_first);
-  void backward(std::size_t chunk_index, const ChunkShape& chunk, const MicroBatchPrice& price, bool is_first,
-                bool is_last);
+  void forward(std::size_t chunk_index, bool is_first);
+  void backward(std::size_t chunk_index, bool is_first, bool is_last);
+  const PassList& list();
+  std::int64_t book_pass(Lane& lane);
   bool makes_at_once(Lane& lane, std::span<const StateUnit> units);
-  void forward_layers(Lane& lane, const ChunkShape& chunk, const StateUnit& unit,
-                      const MicroBatchPrice& price);
-  void backward_layers(Lane& lane, const ChunkShape& chunk, const StateUnit& unit,
-                       const MicroBatchPrice& price);
-  std::int64_t layer_forward_ns(const MicroBatchPrice& price, bool has_experts, double slow_down);
-  std::int64_t layer_backward_ns(const MicroBatchPrice& price, bool has_experts, bool is_checkpointed,
-                                 double slow_down);
-  void layer_phase(Lane& lane, PricedPhase LayerPrices::*phase, bool has_experts,
-                   const MicroBatchPrice& price);
-  void edge_phase(Lane& lane, const PricedPhase& phase);
+  void compute(Lane& lane, const StateUnit& unit);
+  void add_segments(Lane& lane, const PassPart& part);
 
   StepDetail detail_;
   const RankWork* work_ = nullptr;
@@ -86,16 +70,19 @@ class RankProgramBuilder {
   std::vector<MadePass>* passes_ = nullptr;
   std::size_t rank_ = 0;
 
-  // Of the pass that is made, where layers are single operations: the time of a layer in the pass's
-  // direction, by experts and checkpointing, or kUnknown.
+  // The pass that is made.
+  const MicroBatchPrice* price_ = nullptr;
+  const ChunkShape* shape_ = nullptr;
+  bool is_forward_ = true;
+  std::optional<PassList> list_;            // made where it is asked for
+  const MicroBatchTimes* times_ = nullptr;  // of its micro-batch
+  // Where layers are single operations: the time of a layer of the pass by form, or kUnknown.
   static constexpr std::int64_t kUnknown = -1;
-  std::array<std::int64_t, 4> layer_ns_ = {};
+  std::array<std::int64_t, kNLayerForms + 1> layer_ns_ = {};
 
-  std::vector<std::size_t> next_;  // [n_stages]
-  std::vector<Pass> forward_;      // [n_chunks x n_micro_batches]
-  std::vector<Pass> backward_;
-  // By schedule, stages, chunks of a stage, and micro-batches.
-  std::map<std::tuple<std::string_view, int, int, int>, Orders> orders_;
+  std::vector<OpId> sent_;  // [n_passes] what passes send to the next chunk
+  // The key is schedule, stages, chunks of a stage, and micro-batches.
+  std::map<std::tuple<std::string_view, int, int, int>, std::vector<OrderedPass>> orders_;
 };
 
 }  // namespace packsim

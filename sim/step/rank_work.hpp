@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "models/parallel_plan.hpp"
+#include "models/step/pass/pass_time.hpp"
 #include "models/step/step_pricer.hpp"
 
 namespace packsim {
@@ -41,6 +42,21 @@ struct SyncPoint {
   bool is_shared = false;
 };
 
+/// What the passes of a micro-batch through a plan's only chunk take where nothing slows them down.
+struct MicroBatchTimes {
+  std::int64_t forward_ns = 0;
+  WorkTime both;  ///< forward and backward
+};
+
+/// A micro-batch of a rank.
+struct RankMicroBatch {
+  const MicroBatchPrice* price = nullptr;
+  const MicroBatchTimes* times = nullptr;  ///< where they are known
+
+  RankMicroBatch(const MicroBatchPrice* of_price = nullptr, const MicroBatchTimes* known = nullptr)
+      : price(of_price), times(known) {}
+};
+
 /// The work of one data-parallel rank in one step. The GPUs of one of its pipeline stages all do the same at
 /// the same time, so only one of them is simulated.
 struct RankWork {
@@ -48,8 +64,7 @@ struct RankWork {
   int first_gpu = 0;
   /// Number of GPUs of one pipeline stage of the rank. 0: as many as share a sequence under the plan.
   int own_stage_gpus = 0;
-  std::vector<const MicroBatchPrice*> micro_batches =
-      {};                                    ///< There may be none, or more than another rank has.
+  std::vector<RankMicroBatch> micro_batches = {};  ///< There may be none, or more than another rank has.
   std::vector<MicroBatchPlace> places = {};  ///< [n_micro_batches]; empty: all run as the rank's plan says
   std::vector<SyncPoint> sync_points = {};   ///< in ascending order; only without pipeline parallelism
   /// [pp_degree]: factor on the priced computation of each stage, which is that of its slowest GPU. Empty: 1.

@@ -25,7 +25,7 @@ void StateExchange::begin(OpGraph& graph, const StatesPrice& states, const Paral
 
 // The group of the GPU, which is added if none of its lanes is known yet. Lanes come by ascending GPU.
 StateExchange::ShardGroup& StateExchange::group_of(int gpu) {
-  // Without replicas, all lanes are of the group of the first one.
+  // Without replicas, all lanes are in the group of the first one.
   const int first_gpu = states_->replicas > 1 ? gpu / group_span() * group_span() : representatives_.front();
   const auto end = groups_.begin() + static_cast<std::ptrdiff_t>(n_groups_);
   const auto known = std::find_if(groups_.begin(), end,

@@ -97,9 +97,9 @@ class StateExchange {
   ShardGroup* group_ = nullptr;
   std::vector<OpId> reduced_;
   bool reduces_at_end_ = false;
-  // Under ZeRO 3, reductions that wait for the next gather to be sent.
+  // Reductions under ZeRO 3 that wait until the next gather has been sent.
   std::vector<Transfer> held_back_;
-  std::vector<Transfer> transfers_;  // Scratch memory of send_all().
+  std::vector<Transfer> transfers_;  // scratch memory of send_all()
   // The last computation before the latest gather.
   OpId computed_before_gather_ = OpGraph::kNone;
 };

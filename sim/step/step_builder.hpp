@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "models/step/micro_batch_time.hpp"
+#include "models/step/pass/pass_time.hpp"
 #include "sim/engine/op_graph.hpp"
 #include "sim/network/group_links.hpp"
 #include "sim/network/topology.hpp"
@@ -30,8 +30,7 @@ namespace packsim {
 /// - ZeRO 3 gathers weights one unit ahead of the computation, in the forward and again in the backward
 ///   pass. The gradients of a unit are reduced after its backward pass and after the gather that is then
 ///   running.
-/// - With a pipeline, ZeRO 2 and 3 reduce gradients once a step as ZeRO 1 does, and ZeRO 3 gathers all
-/// weights
+/// - In a pipeline, ZeRO 2 and 3 reduce gradients once a step as ZeRO 1 does, and ZeRO 3 gathers all weights
 ///   during the first forward pass of a step and keeps them.
 /// Without plan.execution.overlaps_states, computation waits for each of these transfers.
 ///
@@ -44,9 +43,9 @@ namespace packsim {
 /// gradients in the same way; the weights and gradients of the first rank's plan are used for all.
 class StepBuilder {
  public:
-  /// topology: null if transfers do not share links. slow_down: of computation while its GPU communicates, as
-  /// the engine will have it. Without either, exchanges of experts and the computation between them may
-  /// become one collective.
+  /// topology: null if transfers do not share links. slow_down: factor on computation while its GPU
+  /// communicates. Without either, exchanges of experts and the computation between them may become one
+  /// collective.
   StepBuilder(StepDetail detail, const Topology* topology, double slow_down = 1);
 
   /// Makes the graph of a step. Throws std::invalid_argument for a pipeline that its schedule does not allow,

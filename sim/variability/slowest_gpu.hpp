@@ -13,12 +13,13 @@ struct SlowestGpu {
   double sd = 0;
 };
 
-/// GPUs that are slower by these factors, each with independent log-normal noise of mean 1 and this relative
-/// spread; by quadrature. Without noise the largest factor. At least one factor, each over 0.
+/// The slowest of GPUs that are slower by these factors, each with independent log-normal noise of mean 1 and
+/// this relative spread, by quadrature; without noise, the largest factor. factors: at least one, each over
+/// 0.
 SlowestGpu slowest_gpu(std::span<const double> factors, double relative_spread);
 
-/// The same for one set of GPUs and any spread up to a largest one: straight lines between 16 spreads, means
-/// within 0.4 % of the largest spread (the worst where factors differ about as much as noise does).
+/// The same for one set of GPUs and any spread up to a largest one, on straight lines between 16 spreads.
+/// Means are within 0.4 % of the largest spread, worst where factors differ about as much as noise does.
 class SlowestGpus {
  public:
   SlowestGpus(std::vector<double> factors, double largest_spread);
@@ -33,7 +34,7 @@ class SlowestGpus {
   std::size_t n_gpus_ = 1;
   double without_noise_ = 1;
   double largest_spread_ = 0;
-  std::array<SlowestGpu, kSteps + 1> table_;  // of equal steps of the spread, from 0
+  std::array<SlowestGpu, kSteps + 1> table_;  // at equal steps of the spread, from 0
 };
 
 }  // namespace packsim

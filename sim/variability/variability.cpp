@@ -10,7 +10,7 @@
 namespace packsim {
 namespace {
 
-// Of the logarithm of a factor with mean 1, whose relative spread is sqrt(exp(sigma^2) - 1).
+// Sigma of the logarithm of a factor with mean 1, whose relative spread is sqrt(exp(sigma^2) - 1).
 double log_sigma(double relative_spread) {
   return std::sqrt(std::log1p(relative_spread * relative_spread));
 }
@@ -84,8 +84,8 @@ double noise_factor(std::uint64_t seed, const NoiseKey& key, double relative_spr
 
 double slowest_quantile(double probability, double relative_spread, std::int64_t n) {
   check_count("n", n);
-  // The slowest is below x with probability F(x)^n, so one is below it with probability^(1/n). For many that
-  // is next to 1, and what counts is how far: too small a difference to be made by subtraction.
+  // The slowest is below x with probability F(x)^n, so one is below it with probability^(1/n). For a large n
+  // that is next to 1, and the small difference is lost in a subtraction.
   const double log_below = std::log(probability) / static_cast<double>(n);
   const double z = log_below < -1 ? -normal_upper_quantile(std::exp(log_below))
                                   : normal_upper_quantile(-std::expm1(log_below));

@@ -92,7 +92,6 @@ void simulate_run(benchmark::State& state) {
   const packsim::SimulationOptions options{
       .detail = state.range(2) == 0 ? StepDetail::micro_batches : StepDetail::stages,
       .topology = state.range(3) == 0 ? nullptr : &topology,
-      .adds_up_plain_steps = false,  // events are what is measured
       .variability = {.rank_spread = state.range(5) == 0 ? 0 : 0.02,
                       .kernel_spread = state.range(5) == 0 ? 0 : 0.05}};
   std::uint64_t n_events = 0;

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "packing/pack.hpp"
-#include "tests/option_value.hpp"
 #include "tests/c_api/packings.hpp"
+#include "tests/option_value.hpp"
 #include "tests/packing/naive_packers.hpp"
 
 namespace packsim::testing {
@@ -157,7 +157,7 @@ TEST_CASE("every strategy of the core is listed, with its kind") {
     const Strategy& strategy = strategies()[static_cast<std::size_t>(index)];
     CHECK(info.name == strategy.name);
     CHECK(info.summary == strategy.summary);
-    CHECK((info.kind == PACKSIM_FORMS_PACKS) == (strategy.plan_batches == nullptr));
+    CHECK((info.kind == PACKSIM_FORMS_PACKS) == !strategy.forms_iterations());
     const bool priced = strategy.name == "planner" || strategy.name == "flexsp";
     CHECK((info.kind == PACKSIM_NEEDS_PRICES) == priced);
   }

@@ -64,7 +64,7 @@ TEST_CASE("C describes the options that a strategy reads") {
       CHECK(info.default_value == text_of(default_value(option)));
       CHECK((info.type == PACKSIM_BOOLEAN) == (option.type == OptionType::boolean));
       CHECK((info.type == PACKSIM_INTEGER) == (option.type == OptionType::integer));
-      CHECK((info.type == PACKSIM_SECONDS) == (option.type == OptionType::seconds));
+      CHECK((info.type == PACKSIM_SECONDS) == (option.type == OptionType::number));
     }
     CHECK(packsim_strategy_option(s, packsim_strategy_n_options(s)) == nullptr);
   }

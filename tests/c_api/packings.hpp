@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "c_api/packsim.h"
+#include "packing/c_api/packsim.h"
 
 namespace packsim::testing {
 

@@ -8,7 +8,7 @@
 #include "calibration/fit/steps/step_terms.hpp"
 #include "models/coverage/step_kernels.hpp"
 #include "models/memory/peak_memory.hpp"
-#include "models/step/micro_batch_time.hpp"
+#include "models/step/pass/pass_time.hpp"
 #include "scenarios/loader/load_scenario.hpp"
 #include "scenarios/loader/profiles/read_hardware_profile.hpp"
 #include "scenarios/loader/profiles/read_measurements.hpp"
@@ -120,7 +120,7 @@ TEST_CASE("A framework profile is found from steps whose documents are known") {
   for (std::size_t k = 0; k < kNTimeFactors; ++k) {
     if (k == 3) continue;  // nothing crosses nodes
     CAPTURE(fit.numbers[k].name, fit.numbers[k].value, fit.numbers[k].standard_error);
-    CHECK(fit.numbers[k].name == kTimeFactorNames[k]);
+    CHECK(fit.numbers[k].name == kFrameworkNumbers[k].name);
     CHECK(std::abs(fit.numbers[k].value - truth[k]) <= 3 * fit.numbers[k].standard_error);
   }
   CHECK(fit.profile.factors.linear_factor == Approx(kTruth.linear_factor).epsilon(0.01));

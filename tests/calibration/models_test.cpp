@@ -7,7 +7,7 @@
 using namespace packsim;
 
 TEST_CASE("Every shipped model has the published number of parameters") {
-  const auto models = list_models(packsim_test::kData);
+  const auto models = list_files(kModelFiles, packsim_test::kData);
   REQUIRE(models.size() >= 7);
   for (const ListedFile& file : models) {
     const Transformer model = load_model(file.name, packsim_test::kData);

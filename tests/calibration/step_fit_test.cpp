@@ -6,7 +6,7 @@
 #include "calibration/fit/steps/memory_fit.hpp"
 #include "calibration/fit/steps/step_terms.hpp"
 #include "models/kernels/transfer_profile.hpp"
-#include "models/step/micro_batch_time.hpp"
+#include "models/step/pass/pass_time.hpp"
 #include "scenarios/loader/load_scenario.hpp"
 #include "scenarios/loader/profiles/read_hardware_profile.hpp"
 #include "tests/calibration/synthetic.hpp"
@@ -85,7 +85,7 @@ TEST_CASE("The shipped profile is what its data and the fit give") {
   const TimeFactors fitted = time_factors(fit.profile.factors);
   const TimeFactors read = time_factors(shipped.factors);
   for (std::size_t k = 0; k < kNTimeFactors; ++k) {
-    CAPTURE(kTimeFactorNames[k]);
+    CAPTURE(kFrameworkNumbers[k].name);
     CHECK(read[k] == Approx(fitted[k]).epsilon(1e-4));
   }
   CHECK(shipped.factors.reserved_bytes == Approx(fit.profile.factors.reserved_bytes).epsilon(1e-4));
@@ -130,7 +130,7 @@ TEST_CASE("A fit to times made from known factors finds them where the priors ag
   const StepFit fit = fit_steps(made_up_problem(truth, 1, 0), false);
   const TimeFactors found = time_factors(fit.profile.factors);
   for (std::size_t k = 0; k < kNTimeFactors; ++k) {
-    CAPTURE(kTimeFactorNames[k]);
+    CAPTURE(kFrameworkNumbers[k].name);
     CHECK(found[k] == Approx(time_factors(truth)[k]).epsilon(0.002));
   }
   REQUIRE(fit.effective_document_tokens.size() == 2);
@@ -160,7 +160,7 @@ TEST_CASE("Standard errors of fitted factors hold what they promise, and the cov
     CHECK(fit.profile.log_covariance[1] < 0);
   }
   for (std::size_t k = 0; k < hits.size(); ++k) {
-    CAPTURE(kTimeFactorNames[k]);
+    CAPTURE(kFrameworkNumbers[k].name);
     CHECK(hits[k].rate_2() >= 0.9);
   }
 }

@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "models/step/micro_batch_time.hpp"
+#include "models/step/pass/pass_time.hpp"
 #include "scenarios/loader/load_scenario.hpp"
 #include "scenarios/loader/profiles/read_hardware_profile.hpp"
 #include "tests/shipped_data.hpp"

@@ -101,7 +101,7 @@ constexpr BadArguments kBadArguments[] = {
     {"page few.csv", 2, false,
      "packsim: few.csv: expected a database of packsim sweep, got file is not a database\n"},
     {"page --recommendation few.json", 2, false,
-     "packsim: few.json: expected the key \"candidates\", got none\n"},
+     "few.json: /candidates: expected array of at least one object, got nothing\n"},
     {"calibrate", 2, true,
      "packsim: expected a command, got none (known: plan, run, fit, validate, compare, coverage)\n"},
     {"calibrate fitt", 2, true, "packsim: unknown command \"fitt\" (did you mean fit?)\n"},

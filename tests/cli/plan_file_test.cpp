@@ -16,7 +16,7 @@
 #include "files/file_bytes.hpp"
 #include "files/write_file.hpp"
 #include "plan_files/plan_view.hpp"
-#include "reports/formats/json_format.hpp"
+#include "reports/formats/formats.hpp"
 #include "tests/cli/program.hpp"
 #include "tests/experiment/thinned_scenarios.hpp"
 #include "tests/paths.hpp"

@@ -2,12 +2,16 @@
 #include <catch2/catch.hpp>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <regex>
 
+#include "files/version.hpp"
 #include "program.hpp"
 #include "tests/paths.hpp"
 
 using namespace packsim_test;
+using Catch::Contains;
 using nlohmann::json;
+using packsim::build_version;
 
 namespace {
 
@@ -62,6 +66,24 @@ TEST_CASE("Packs that last iterations leave out for good need no price") {
   const json report = json::parse(run.out);
   CHECK(report["runs"][0]["dropped_tokens"] > 0);
   CHECK(report["runs"][0]["gpu_days"] > 0);
+}
+
+TEST_CASE("reports, schedules and pages say of which sources the program is, as --version does") {
+  const TemporaryFolder folder;
+  write_text(folder / "small.json", kScenario);
+  const std::string printed = run_shell(folder, "packsim --version").out;
+  const std::regex version(
+      R"(packsim (\d+\.\d+\.\d+\+(g[0-9a-f]{12,}(\.dirty\.[0-9a-f]{8})?|sources\.[0-9a-f]{12}))\n)");
+  std::smatch match;
+  REQUIRE(std::regex_match(printed, match, version));
+  CHECK(match[1] == build_version());
+  const ProgramRun run = run_shell(folder, "packsim run small.json --strategy isf --out r --write-plan s.plan");
+  INFO(run.err);
+  REQUIRE(run.exit_code == 0);
+  CHECK(json::parse(read_text(folder / "r/report.json"))["manifest"]["version"] == build_version());
+  CHECK_THAT(read_text(folder / "r/report.html"), Contains(build_version()));
+  CHECK_THAT(run_shell(folder, "packsim plan s.plan").out,
+             Contains("made by packsim " + match[1].str() + " "));
 }
 
 TEST_CASE("report.json keeps its shape") {

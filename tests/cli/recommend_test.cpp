@@ -4,6 +4,7 @@
 #include <sstream>
 #include <string>
 
+#include "files/version.hpp"
 #include "tests/cli/program.hpp"
 
 using Catch::Contains;
@@ -39,6 +40,7 @@ TEST_CASE("what is recommended is what compare says of the scenario that is writ
   REQUIRE(run.exit_code == 0);
   CHECK(run.out.empty());
   const json answer = json::parse(read_text(folder / "answer/recommendation.json"));
+  CHECK(answer["version"] == packsim::build_version());
   REQUIRE(answer["candidates"].size() == 4);
   const json best = answer["candidates"][answer["best"].get<std::size_t>()];
   CHECK(best["standing"] == "meets");

@@ -14,7 +14,6 @@
 #include "validation/any_stack_fit.hpp"
 #include "validation/fit_provenance.hpp"
 #include "validation/stack_fit.hpp"
-#include "validation/step_files.hpp"
 #include "validation/step_simulation.hpp"
 
 using namespace packsim;

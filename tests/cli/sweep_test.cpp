@@ -203,6 +203,24 @@ TEST_CASE("a database is of one sweep, and one sweep at a time writes to it") {
   CHECK_THAT(locked.err, Contains("expected no other sweep that writes to it"));
 }
 
+TEST_CASE("a sweep does not go on with the points of another packsim") {
+  const TemporaryFolder folder;
+  write_job(folder);
+  must_run(folder, "packsim sweep s.json --out s.db --quiet --vary cluster.nodes=2");
+  sqlite3* database = nullptr;
+  REQUIRE(sqlite3_open((folder / "s.db").c_str(), &database) == SQLITE_OK);
+  const char* const change =
+      "UPDATE sweep SET value = '0.1.0+gaaaaaaaaaaaa' WHERE fact = 'version of packsim'";
+  CHECK(sqlite3_exec(database, change, nullptr, nullptr, nullptr) == SQLITE_OK);
+  sqlite3_close(database);
+  const std::string mine = must_run(folder, "packsim --version").out;  // "packsim VERSION\n"
+  const ProgramRun other = run_shell(folder, "packsim sweep s.json --out s.db --vary cluster.nodes=2");
+  CHECK(other.exit_code == 2);
+  CHECK_THAT(other.err,
+             Contains("expected points of " + mine.substr(0, mine.size() - 1) + ", which is this one") &&
+                 Contains("got points of packsim 0.1.0+gaaaaaaaaaaaa") && Contains("into another file"));
+}
+
 TEST_CASE("mistakes of a grid name the place, all at once") {
   const TemporaryFolder folder;
   write_job(folder);

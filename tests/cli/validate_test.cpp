@@ -11,8 +11,8 @@
 #include "tests/shipped_data.hpp"
 #include "validation/gate.hpp"
 #include "validation/stack_fit.hpp"
-#include "validation/step_files.hpp"
 #include "validation/step_simulation.hpp"
+#include "validation/step_stacks.hpp"
 #include "validation/validation_sets.hpp"
 #include "validation/validation_text.hpp"
 

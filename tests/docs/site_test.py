@@ -15,7 +15,7 @@ FETCHED = re.compile(r'<(?:script|img|iframe|source)\b[^>]*\bsrc="([^"]+)"|<link
 
 
 def build(root: Path, into: Path) -> subprocess.CompletedProcess[str]:
-    command = [root / "docs-site" / "build.sh", into]
+    command = [root / "docs" / "site" / "build.sh", into]
     environment = {"PATH": "/usr/bin:/bin", "PACKSIM_DOCS_VENV": str(ROOT / ".venv-docs")}
     return subprocess.run(command, capture_output=True, text=True, env=environment)
 
@@ -41,7 +41,7 @@ class Site(unittest.TestCase):
             name = "index.html" if page.stem == "README" else page.stem + ".html"
             self.assertTrue((self.site / page.relative_to(ROOT).with_name(name)).exists(), page)
         # docs/use_the_core.md links to the C header, docs/production.md to the folder of examples.
-        self.assertIn("packsim_pack", (self.site / "c_api/packsim.h.html").read_text())
+        self.assertIn("packsim_pack", (self.site / "packing/c_api/packsim.h.html").read_text())
         self.assertIn('href="train_ddp.py.html"', (self.site / "examples/index.html").read_text())
 
     def test_no_page_fetches_anything_from_elsewhere(self) -> None:
@@ -62,7 +62,7 @@ class Site(unittest.TestCase):
         index = json.loads((self.site / "search/search_index.json").read_text())
         places = {row["location"].partition("#")[0] for row in index["docs"] if "HBP" in row["text"]}
         self.assertIn("docs/strategies.html", places)
-        self.assertNotIn("c_api/packsim.h.html", {row["location"] for row in index["docs"]})
+        self.assertNotIn("packing/c_api/packsim.h.html", {row["location"] for row in index["docs"]})
         # Opened as a file, the page reads the index as a script and searches without a Worker.
         self.assertTrue((self.site / "search/search_index.js").read_text().startswith("var __index = {"))
         self.assertIn("site/iframe-worker.js", (self.site / "index.html").read_text())
@@ -76,9 +76,9 @@ class SmallProject(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.root = Path(folder.name)
         shutil.copytree(
-            ROOT / "docs-site", self.root / "docs-site", ignore=shutil.ignore_patterns("__pycache__")
+            ROOT / "docs" / "site", self.root / "docs" / "site", ignore=shutil.ignore_patterns("__pycache__")
         )
-        config = self.root / "docs-site" / "mkdocs.yml"
+        config = self.root / "docs" / "site" / "mkdocs.yml"
         config.write_text(config.read_text().partition("nav:\n")[0] + "nav: [README.md, docs/page.md]\n")
         self.write("README.md", "# Start\n\n[page](docs/page.md#a-heading), [code](src/a.cpp), [src](src)\n")
         self.write("docs/page.md", "# Page\n\n## A heading\n\n```\n[in a block](nowhere.md)\n```\n")
@@ -100,7 +100,7 @@ class SmallProject(unittest.TestCase):
     def test_all_mistakes_fail_the_build_at_once(self) -> None:
         self.write("docs/page.md", "# Page\n\n## Another heading\n\n[gone](gone.md), [out](../../out.md)\n")
         self.write("docs/new.md", "# New\n")
-        config = self.root / "docs-site" / "mkdocs.yml"
+        config = self.root / "docs" / "site" / "mkdocs.yml"
         config.write_text(config.read_text().replace("docs/page.md]", "docs/page.md, docs/old.md]"))
         built = build(self.root, self.root / "site")
         self.assertEqual((built.returncode, built.stdout), (1, ""))

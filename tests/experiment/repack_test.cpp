@@ -38,7 +38,7 @@ std::string lengths_csv(bool with_over_long) {
 
 std::string entry(const Strategy& strategy) {
   std::string text = R"({"strategy": ")" + std::string(strategy.name) + "\"";
-  if (strategy.pack_groups != nullptr || (strategy.mixes_groups && !strategy.chooses_groups)) {
+  if (strategy.takes_groups()) {
     text +=
         R"(, "groups": [{"capacity_tokens": 4096, "sp_degree": 1}, {"capacity_tokens": 16384, "sp_degree": 4}])";
   } else {
@@ -214,7 +214,7 @@ TEST_CASE("packing anew trains and leaves out as many tokens as the same packs i
       CHECK(counts.dropped_samples == other.counts.dropped_samples);
       CHECK(counts.split_samples == other.counts.split_samples);
       CHECK(counts.longest_tokens == other.counts.longest_tokens);
-      const bool shortens = run.last_iteration == LastIteration::shorten;
+      const bool shortens = run.policies.last_iteration == LastIteration::shorten;
       if (shortens) CHECK(counts.trained_tokens == other.counts.trained_tokens);
       const bool has_as_many_packs = run.packs == kEpochs * other.packs;
       if (has_as_many_packs && !run.reordering) CHECK(run.iterations == other.iterations);
@@ -313,7 +313,7 @@ TEST_CASE("reordering distances are those of each epoch from its own shuffle") {
   for (const StrategySpec& spec : scenario.strategies) {
     CAPTURE(spec.name);
     const StrategyResult& run = run_named(anew, spec.name);
-    CHECK(run.reordering.has_value() == (find_strategy(spec.strategy)->plan_batches != nullptr));
+    CHECK(run.reordering.has_value() == forms_iterations(spec));
     if (!run.reordering) continue;
     double sum = 0;
     std::int64_t largest = 0;

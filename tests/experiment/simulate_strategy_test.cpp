@@ -3,6 +3,7 @@
 #include <string>
 
 #include "experiment/compare_strategies.hpp"
+#include "experiment/plans/plan_group.hpp"
 #include "experiment/trace_strategy.hpp"
 #include "scenarios/loader/load_scenario.hpp"
 #include "tests/scenarios/temp_folder.hpp"

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "c_api/packsim.h"
+#include "packing/c_api/packsim.h"
 #include "tests/fuzz/expect.hpp"
 
 namespace packsim::testing {

@@ -7,15 +7,15 @@
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 #include <limits>
 #include <stdexcept>
 #include <thread>
 
+#include "calibration/microbench/distributed/processes/connection.hpp"
 #include "calibration/microbench/distributed/processes/processes.hpp"
-#include "free_ports.hpp"
+#include "free_port.hpp"
 
+using packsim::FileDescriptor;
 using namespace packsim::microbench;
 using Catch::Matchers::Contains;
 
@@ -24,15 +24,9 @@ namespace {
 // Longer than anything takes on a busy machine; only what fails waits for so long.
 constexpr double kPatience_s = 60;
 
-Launch launch_of(int rank, int n_ranks, std::vector<std::uint16_t> ports) {
-  Launch launch;
-  launch.launcher = "test";
-  launch.rank = rank;
-  launch.n_ranks = n_ranks;
-  launch.job = std::to_string(::getppid());
-  launch.first_host = "127.0.0.1";
-  launch.ports = std::move(ports);
-  return launch;
+Launch launch_of(int rank, int n_ranks, std::uint16_t port, const std::string& job = "7") {
+  return {
+      .launcher = "test", .rank = rank, .n_ranks = n_ranks, .job = job, .host = "127.0.0.1", .port = port};
 }
 
 /// A value, at first 0, that processes started from now on see each other change.
@@ -111,10 +105,10 @@ std::vector<std::string> run_ranks(int n_ranks, const Work& work) {
 // The same with a channel; a rank that throws tells the others as main does.
 template <typename Work>
 std::vector<std::string> run_connected(int n_ranks, const Work& work, ChannelOptions options = {}) {
-  const std::vector<std::uint16_t> ports = free_ports(3);
+  const std::uint16_t port = free_port();
   options.meeting_s = kPatience_s;
   return run_ranks(n_ranks, [&](int rank) {
-    const auto channel = make_coordination(launch_of(rank, n_ranks, ports), options);
+    const auto channel = make_coordination(launch_of(rank, n_ranks, port), options);
     return work(*channel);
   });
 }
@@ -267,10 +261,10 @@ TEST_CASE("Processes at different exchanges are told apart") {
 }
 
 TEST_CASE("A process that never comes is named") {
-  const std::vector<std::uint16_t> ports = free_ports(3);
+  const std::uint16_t port = free_port();
   const auto results = run_ranks(3, [&](int rank) {
     if (rank == 1) return std::string("elsewhere");
-    make_coordination(launch_of(rank, 4, ports), {.meeting_s = 2});
+    make_coordination(launch_of(rank, 4, port), {.meeting_s = 2});
     return std::string("met");
   });
   CHECK_THAT(results[0], Contains("expected 4 processes") && Contains("got 2; missing: 1, 3"));
@@ -278,10 +272,10 @@ TEST_CASE("A process that never comes is named") {
 }
 
 TEST_CASE("Without process 0 the others say where they looked") {
-  const std::uint16_t port = free_ports(1).front();
+  const std::uint16_t port = free_port();
   const auto results = run_ranks(2, [&](int rank) {
     if (rank == 0) return std::string("elsewhere");
-    make_coordination(launch_of(rank, 2, {port}), {.meeting_s = 1});
+    make_coordination(launch_of(rank, 2, port), {.meeting_s = 1});
     return std::string("met");
   });
   CHECK_THAT(results[1],
@@ -289,92 +283,82 @@ TEST_CASE("Without process 0 the others say where they looked") {
 }
 
 TEST_CASE("A stranger is turned away and the run goes on") {
-  const std::uint16_t port = free_ports(1).front();
+  const std::uint16_t port = free_port();
   Ranks ranks;
   ranks.start(1, [&](int) {
-    const auto channel = make_coordination(launch_of(0, 2, {port}), {.meeting_s = kPatience_s});
+    const auto channel = make_coordination(launch_of(0, 2, port), {.meeting_s = kPatience_s});
     channel->barrier();
     return std::string("met");
   });
   std::string why;
   const auto knock = [&] {
-    Socket socket;
-    for (const auto end = after(kPatience_s); !socket && Clock::now() < end;) {
-      socket = connect_to("127.0.0.1", port, end, why);
-      if (!socket) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    FileDescriptor door(-1);
+    for (const auto end = after(kPatience_s); !door.is_open() && Clock::now() < end;) {
+      door = connect_to("127.0.0.1", port, end, why);
+      if (!door.is_open()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
-    return socket;
+    return door;
   };
-  const Socket silent = knock();
-  REQUIRE(silent);
-  const Socket loud = knock();
+  const FileDescriptor silent = knock();
+  REQUIRE(silent.is_open());
+  const FileDescriptor loud = knock();
   const std::string request = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
-  REQUIRE(::send(loud.descriptor(), request.data(), request.size(), MSG_NOSIGNAL) > 0);
+  REQUIRE(::send(loud.get(), request.data(), request.size(), MSG_NOSIGNAL) > 0);
   Connection forger(knock());
   REQUIRE(forger.send({'h', std::string(40, '\1')}, after(1), why));
   CHECK_FALSE(forger.wait(after(kPatience_s), why));
   CHECK(why != "no answer in time");
   ranks.start(1, [&](int) {
-    const auto channel = make_coordination(launch_of(1, 2, {port}), {.meeting_s = kPatience_s});
+    const auto channel = make_coordination(launch_of(1, 2, port), {.meeting_s = kPatience_s});
     channel->barrier();
     return std::string("met");
   });
   for (const std::string& result : ranks.results()) CHECK(result == "met");
 }
 
-TEST_CASE("Two versions, and two sizes of the run, do not talk to each other") {
-  const std::vector<std::uint16_t> ports = free_ports(3);
-  const auto versions = run_ranks(2, [&](int rank) {
-    make_coordination(launch_of(rank, 2, ports),
-                      {.meeting_s = 2, .version = kChannelVersion + static_cast<std::uint32_t>(rank)});
+TEST_CASE("Two versions, two sizes of the run and two jobs do not talk to each other, and say so") {
+  const std::uint16_t port = free_port();
+  const auto join = [&](const Launch& launch) {
+    make_coordination(launch, {.meeting_s = kPatience_s})->barrier();
     return std::string("met");
+  };
+  Ranks run;
+  run.start(1, [&](int) { return join(launch_of(0, 2, port, "7")); });
+  Ranks others;
+  others.start(1, [&](int) { return join(launch_of(1, 3, port, "7")); });
+  others.start(1, [&](int) { return join(launch_of(1, 2, port, "8")); });
+  others.start(1, [&](int) {
+    // Another version's greeting begins as this one's does; a rank and a host follow.
+    std::string why;
+    const std::string text = "packsim_microbench channel 1";
+    std::string hello = std::string(1, static_cast<char>(text.size())) + std::string(3, '\0') + text;
+    for (int i = 0; i < 2; ++i)
+      hello += std::string(
+          "\1\0\0\0"
+          "1",
+          5);
+    for (const auto end = after(kPatience_s); Clock::now() < end;) {
+      Connection connection(connect_to("127.0.0.1", port, end, why));
+      if (!connection.is_open() || !connection.send({'h', hello}, end, why)) continue;
+      if (const auto answer = connection.wait(end, why)) return answer->payload;
+    }
+    return why;
   });
-  CHECK_THAT(versions[0], Contains("missing: 1"));
-  CHECK_THAT(versions[1], Contains("start the same program everywhere"));
-  const auto sizes = run_ranks(2, [&](int rank) {
-    make_coordination(launch_of(rank, 2 + rank, ports), {.meeting_s = 2});
-    return std::string("met");
-  });
-  CHECK_THAT(sizes[1], Contains("process 0 expects 2 processes, this one 3"));
+  const std::vector<std::string> refused = others.results();
+  for (const std::string& text : refused)
+    CHECK_THAT(text, Contains("start the same program everywhere, each job with its own MASTER_PORT"));
+  CHECK_THAT(refused[0], Contains("2 processes of test job") && Contains("3 processes of test job"));
+  CHECK_THAT(refused[1], Contains("job \"7\"") && Contains("job \"8\""));
+  run.start(1, [&](int) { return join(launch_of(1, 2, port, "7")); });
+  for (const std::string& text : run.results()) CHECK(text == "met");
 }
 
-TEST_CASE("Two jobs that look at the same ports both meet") {
-  const std::vector<std::uint16_t> ports = free_ports(2);
-  Ranks ranks;
-  for (const char* job : {"one", "two"}) {
-    ranks.start(3, [&](int rank) {
-      Launch launch = launch_of(rank, 3, ports);
-      launch.job = job;
-      const auto channel = make_coordination(launch, {.meeting_s = kPatience_s});
-      const std::vector<std::string> jobs = channel->gather(job);
-      return jobs == std::vector<std::string>(3, job) ? std::string("met") : "mixed";
-    });
-  }
-  for (const std::string& result : ranks.results()) CHECK(result == "met");
-}
-
-TEST_CASE("Where no host is known the processes meet by a file, which is then gone") {
-  const std::string path =
-      (std::filesystem::temp_directory_path() / ("meeting_" + std::to_string(::getpid()))).string();
-  // What a killed run left behind: nobody listens there any more.
-  std::ofstream(path) << "packsim_microbench meeting\nabc 127.0.0.1 " << free_ports(1).front() << '\n';
-  const auto results = run_ranks(3, [&](int rank) {
-    if (rank == 0) std::this_thread::sleep_for(std::chrono::milliseconds(300));
-    Launch launch = launch_of(rank, 3, {});
-    launch.first_host.clear();
-    const auto channel = make_coordination(launch, {.meeting_s = kPatience_s, .meeting_file = path});
-    channel->barrier();
-    return std::string("met");
-  });
-  for (const std::string& result : results) CHECK(result == "met");
-  CHECK_FALSE(std::filesystem::exists(path));
-}
-
-TEST_CASE("Without any way to find process 0 the run is refused") {
-  Launch launch = launch_of(1, 2, {});
-  launch.first_host.clear();
-  CHECK_THROWS_WITH(make_coordination(launch), Contains("--first-host"));
-  CHECK_THROWS_AS(make_coordination(launch), std::invalid_argument);
-  launch.rank = 0;
-  CHECK_THROWS_AS(make_coordination(launch, {.meeting_file = "/nowhere/at/all"}), std::runtime_error);
+TEST_CASE("A port that is taken is named, with what chooses another") {
+  const std::uint16_t port = free_port();
+  std::string why;
+  const FileDescriptor taken = listen_on(port, true, why);
+  REQUIRE(taken.is_open());
+  CHECK_THROWS_WITH(make_coordination(launch_of(0, 2, port)),
+                    Contains("cannot listen on port " + std::to_string(port)) &&
+                        Contains("Address already in use") && Contains("MASTER_PORT"));
 }

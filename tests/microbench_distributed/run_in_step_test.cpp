@@ -5,7 +5,7 @@
 
 #include "calibration/microbench/core/runner.hpp"
 #include "calibration/microbench/distributed/processes/processes.hpp"
-#include "free_ports.hpp"
+#include "free_port.hpp"
 
 using namespace packsim;
 using namespace packsim::microbench;
@@ -25,15 +25,11 @@ class Restless : public Machine {
 }  // namespace
 
 TEST_CASE("Processes whose clocks differ measure the same cases to the end") {
-  const std::vector<std::uint16_t> ports = free_ports(3);
+  const std::uint16_t port = free_port();
   const auto measure = [&](int rank) {
-    const auto channel = make_coordination({.launcher = "test",
-                                            .rank = rank,
-                                            .n_ranks = 2,
-                                            .job = "",
-                                            .first_host = "127.0.0.1",
-                                            .ports = ports},
-                                           {.meeting_s = 60});
+    const auto channel =
+        make_coordination({.launcher = "test", .rank = rank, .n_ranks = 2, .host = "127.0.0.1", .port = port},
+                          {.meeting_s = 60});
     // To the first process a second passes between any two looks at the clock, to the other next to nothing:
     // each judges for itself that it has measured long enough, and only the first may decide.
     double now_s = 0;

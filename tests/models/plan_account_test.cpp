@@ -5,7 +5,7 @@
 
 #include "expert_models.hpp"
 #include "llama_8b.hpp"
-#include "models/step/micro_batch_time.hpp"
+#include "models/step/pass/pass_time.hpp"
 #include "pricing.hpp"
 
 using namespace packsim;

@@ -135,20 +135,21 @@ TEST_CASE("Overlapped tensor-parallel exchange shortens the exchanges of layers 
         for (const auto phase : {&LayerPrices::forward, &LayerPrices::recompute, &LayerPrices::backward}) {
           const PricedPhase& was = before.layers[0].*phase;
           const PricedPhase& is = now.layers[0].*phase;
-          REQUIRE(is.stages.size() == was.stages.size());
+          REQUIRE(is.segments.size() == was.segments.size());
           CHECK(is.total_ns <= was.total_ns);
           if (tokens == 4096) CHECK(is.total_ns < was.total_ns);
-          for (std::size_t i = 0; i < is.stages.size(); ++i) {
-            if (is.stages[i].cause != Cause::tensor) {
-              CHECK(is.stages[i].time_ns == was.stages[i].time_ns);
+          for (std::size_t i = 0; i < is.segments.size(); ++i) {
+            if (is.segments[i].cause != Cause::tensor) {
+              CHECK(is.segments[i].time_ns == was.segments[i].time_ns);
               continue;
             }
-            CHECK(is.stages[i].time_ns <= was.stages[i].time_ns);
+            CHECK(is.segments[i].time_ns <= was.segments[i].time_ns);
             // The bytes are of what is left.
-            CHECK(static_cast<double>(is.stages[i].bytes) * static_cast<double>(was.stages[i].time_ns) ==
-                  Approx(static_cast<double>(was.stages[i].bytes) * static_cast<double>(is.stages[i].time_ns))
+            CHECK(static_cast<double>(is.segments[i].bytes) * static_cast<double>(was.segments[i].time_ns) ==
+                  Approx(static_cast<double>(was.segments[i].bytes) *
+                         static_cast<double>(is.segments[i].time_ns))
                       .epsilon(1e-3)
-                      .margin(static_cast<double>(was.stages[i].time_ns)));
+                      .margin(static_cast<double>(was.segments[i].time_ns)));
           }
         }
         const LayerPrices& layer = now.layers[0];
@@ -173,9 +174,9 @@ TEST_CASE("An overlapped exchange costs what its pieces cost beyond the whole pr
   const double exchange_s = s(collective_case("reduce_scatter", 8, 1, 2 * rows * 4096));
   const double end_s = scatter_end_s(4, s(forward_gemm(rows, 1024, 14336 / 8)), exchange_s / 4);
   const double added_s = std::min(exchange_s, end_s - s(forward_gemm(rows, 4096, 14336 / 8)));
-  const std::vector<PricedStage>& stages = pricer.tokens(512).layers[0].forward.stages;
+  const std::vector<PassSegment>& stages = pricer.tokens(512).layers[0].forward.segments;
   const auto last = std::ranges::find_if(
-      stages.rbegin(), stages.rend(), [](const PricedStage& stage) { return stage.cause == Cause::tensor; });
+      stages.rbegin(), stages.rend(), [](const PassSegment& stage) { return stage.cause == Cause::tensor; });
   REQUIRE(last != stages.rend());
   CHECK(std::abs(last->time_ns - std::llround(1e9 * added_s)) <= 1);
 }

@@ -32,9 +32,9 @@ void for_each_input(std::size_t most_samples, const std::function<void(const Len
 }
 
 std::string describe(std::string_view strategy, const PackRequest& request) {
-  std::string text =
-      std::string(strategy) + ", over_long " + std::string(policy_name(kOverLongNames, request.over_long)) +
-      ", empty " + std::string(policy_name(kEmptyNames, request.empty));
+  std::string text = std::string(strategy) + ", over_long " +
+                     std::string(policy_name(kOverLongNames, request.over_long)) + ", empty " +
+                     std::string(policy_name(kEmptyNames, request.empty));
   for (const auto& [name, value] : request.options.all()) text += ", " + name + " " + text_of(value);
   text += ", capacities";
   for (const std::int64_t capacity : request.capacities_tokens) text += " " + std::to_string(capacity);
@@ -92,16 +92,15 @@ std::vector<OptionValues> variants(const Strategy& strategy) {
 }
 
 bool is_default(const OptionValues& options) {
-  return std::ranges::all_of(options.all(), [](const auto& row) {
-    return row.second == default_value(*find_option(row.first));
-  });
+  return std::ranges::all_of(
+      options.all(), [](const auto& row) { return row.second == default_value(*find_option(row.first)); });
 }
 
 // Calls visit for every strategy, variant and policy; `capacities` has one entry unless for hbp.
 void for_each_request(const Lengths& lengths, const std::vector<std::int64_t>& capacities,
                       const std::function<void(const Strategy&, const PackRequest&)>& visit) {
   for (const Strategy& strategy : strategies()) {
-    if (strategy.plan_batches != nullptr) continue;
+    if (strategy.forms_iterations()) continue;
     if (capacities.size() > 1 && strategy.pack_groups == nullptr) continue;
     PackRequest request{.lengths_tokens = lengths, .capacities_tokens = capacities};
     for (const OptionValues& options : variants(strategy)) {
@@ -173,7 +172,7 @@ TEST_CASE("no strategy loses, repeats or over-fills anything, for any five sampl
 TEST_CASE("every strategy refuses over-long and empty samples when told to, and only then") {
   for_each_input(3, [&](const Lengths& lengths) {
     for (const Strategy& strategy : strategies()) {
-      if (strategy.plan_batches != nullptr) continue;
+      if (strategy.forms_iterations()) continue;
       PackRequest request{.lengths_tokens = lengths, .capacities_tokens = {4}, .empty = Empty::error};
       const bool refuse = has_over_long(request) || std::ranges::count(lengths, 0) > 0;
       bool refused = false;

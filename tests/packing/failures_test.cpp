@@ -78,7 +78,7 @@ TEST_CASE("every strategy has a name of its own, a summary, a complexity, a sour
     CHECK(!strategy.source.empty());
     const int hooks = static_cast<int>(strategy.pack != nullptr) +
                       static_cast<int>(strategy.pack_groups != nullptr) +
-                      static_cast<int>(strategy.plan_batches != nullptr);
+                      static_cast<int>(strategy.forms_iterations());
     CHECK(hooks == 1);
   }
 }
@@ -166,7 +166,7 @@ TEST_CASE("lengths that break a promise are named, three at most, and counted") 
 TEST_CASE("a negative length is refused under every policy") {
   static const Lengths lengths = {1, -7};
   for (const Strategy& strategy : strategies()) {
-    if (strategy.plan_batches != nullptr) continue;
+    if (strategy.forms_iterations()) continue;
     for (const auto& policy : kOverLongNames) {
       if (strategy.cuts_samples && policy.value == OverLong::own_pack) continue;
       CHECK(refusal(strategy.name,
@@ -178,7 +178,7 @@ TEST_CASE("a negative length is refused under every policy") {
 
 TEST_CASE("nothing packs into nothing") {
   for (const Strategy& strategy : strategies()) {
-    if (strategy.plan_batches != nullptr) continue;
+    if (strategy.forms_iterations()) continue;
     const PackRequest request{.lengths_tokens = {}, .capacities_tokens = {4}};
     const Packing packing = pack(strategy.name, request);
     CHECK(packing.n_packs() == 0);
@@ -191,7 +191,7 @@ TEST_CASE("the greatest length that fits 32 bits is cut, dropped or kept without
   const Lengths lengths = {INT32_MAX, 1};
   PackRequest request{.lengths_tokens = lengths, .capacities_tokens = {1 << 24}};
   for (const Strategy& strategy : strategies()) {
-    if (strategy.plan_batches != nullptr) continue;
+    if (strategy.forms_iterations()) continue;
     for (const auto& policy : kOverLongNames) {
       if (policy.value == OverLong::error) continue;
       if (strategy.cuts_samples && policy.value == OverLong::own_pack) continue;

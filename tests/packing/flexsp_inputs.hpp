@@ -23,6 +23,16 @@ inline std::vector<ItemIndex> all_items(const Lengths& lengths) {
   return items;
 }
 
+// Compute time of a group as published: the sum of (a1 s^2 + a2 s) / d over its sequences of s tokens, plus
+// b1 once, where d is gpus_per_pack.
+inline double published_compute_ms(const flexsp::PublishedModel& model, const Lengths& lengths,
+                                   int gpus_per_pack) {
+  double time_ms = 0;
+  for (const double length : lengths)
+    time_ms += (model.attention_ms * (length * length) + model.token_ms * length) / gpus_per_pack;
+  return time_ms + model.fixed_ms;
+}
+
 inline flexsp::Cluster cluster_of(int n_gpus, std::int64_t gpu_tokens, const std::vector<int>& degrees) {
   flexsp::Cluster cluster{.kinds = {}, .n_gpus = n_gpus};
   for (const int degree : degrees) {

@@ -11,6 +11,19 @@
 namespace packsim::testing {
 namespace {
 
+// GPU-seconds of the groups, without the time that they wait for the slowest.
+double gpu_time_s(std::span<const std::int32_t> lengths_tokens, const flexsp::Cluster& cluster,
+                  std::span<const flexsp::PlacedGroup> groups) {
+  double total_s = 0;
+  for (const flexsp::PlacedGroup& group : groups) {
+    const flexsp::Cluster::Kind& kind = cluster.kinds[group.kind];
+    std::vector<std::int32_t> lengths;
+    for (const ItemIndex item : group.items) lengths.push_back(lengths_tokens[item]);
+    total_s += kind.gpus_per_pack * kind.cost.group_s(lengths);
+  }
+  return total_s;
+}
+
 using flexsp::Cluster;
 using flexsp::PlacedGroup;
 using PlacedGroups = std::vector<PlacedGroup>;

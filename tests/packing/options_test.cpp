@@ -21,7 +21,7 @@ const std::vector<std::int32_t> kOptionLengths = {5, 3, 2, 7, 4};
 std::string answer_of_pack(const Strategy& strategy, const OptionValues& options) {
   BatchSetting setting{.groups = {{.capacity_tokens = 1024}}, .n_gpus = 1, .tokens_per_iteration = 64};
   PackRequest request{.lengths_tokens = kOptionLengths, .capacities_tokens = {1024}, .options = options};
-  if (strategy.plan_batches != nullptr) request.setting = &setting;
+  if (strategy.forms_iterations()) request.setting = &setting;
   try {
     if (strategy.needs_prices) {
       check_request(strategy.name, request);

@@ -62,7 +62,7 @@ bool needs_prices(const Strategy& strategy) {
 }
 
 bool takes(const Strategy& strategy, const BatchSetting& setting) {
-  if (strategy.plan_batches == nullptr) return false;
+  if (!strategy.forms_iterations()) return false;
   // Those that know times need them, and GPUs that the largest groups divide.
   const bool is_priced = !setting.groups.front().cost.tokens_s.tokens.empty();
   if (needs_prices(strategy) && (!is_priced || setting.n_gpus % setting.groups.back().gpus_per_pack != 0))
@@ -335,7 +335,7 @@ TEST_CASE("global batches end where tokens or samples say so") {
 TEST_CASE("strategies for one kind of rank refuse several groups and GPUs that make no whole ranks") {
   const Lengths lengths = {1, 2};
   for (const Strategy& strategy : strategies()) {
-    if (strategy.plan_batches == nullptr || strategy.mixes_groups) continue;
+    if (!strategy.forms_iterations() || strategy.mixes_groups) continue;
     const std::string name(strategy.name);
     CHECK(refusal(name, lengths, setting_of({{4, 1}, {8, 2}}, 4, 8)) ==
           "groups: expected one for " + name + ", got 2");

@@ -43,7 +43,7 @@ TEST_CASE("every strategy partitions heavy-tailed data under every over-long pol
       Lengths lengths = heavy_tailed_lengths(n, seed, 60000);
       for (std::size_t i = 0; i < n; i += 97) lengths[i] = 0;
       for (const Strategy& strategy : strategies()) {
-        if (strategy.plan_batches != nullptr) continue;
+        if (strategy.forms_iterations()) continue;
         for (const auto& policy : kOverLongNames) {
           if (policy.value == OverLong::error) continue;
           if (policy.value == OverLong::own_pack && strategy.cuts_samples) continue;
@@ -64,7 +64,7 @@ TEST_CASE("samples of different windows never meet, and each window is packed li
   constexpr std::size_t kWindow = 700;
   const Lengths lengths = heavy_tailed_lengths(3000, 4, 9000);  // four windows and a rest of 200
   for (const Strategy& strategy : strategies()) {
-    if (strategy.plan_batches != nullptr) continue;
+    if (strategy.forms_iterations()) continue;
     INFO(strategy.name);
     PackRequest request = request_for(lengths, 4096);
     if (strategy.pack_groups != nullptr) request.capacities_tokens = {512, 4096};
@@ -103,7 +103,7 @@ TEST_CASE("samples of different windows never meet, and each window is packed li
 TEST_CASE("a window of the whole data set, or longer, is no window") {
   const Lengths lengths = heavy_tailed_lengths(1000, 5, 4096);
   for (const Strategy& strategy : strategies()) {
-    if (strategy.plan_batches != nullptr) continue;
+    if (strategy.forms_iterations()) continue;
     PackRequest request = request_for(lengths, 4096);
     const Packing whole = pack(strategy.name, request);
     for (const std::int64_t window : {1000, 1001, 1'000'000'000}) {
@@ -129,7 +129,7 @@ TEST_CASE("the order of the data set does not change how well longest-first stra
 TEST_CASE("the same request gives the same packs, another seed others") {
   const Lengths lengths = heavy_tailed_lengths(2000, 7, 4096);
   for (const Strategy& strategy : strategies()) {
-    if (strategy.plan_batches != nullptr) continue;
+    if (strategy.forms_iterations()) continue;
     INFO(strategy.name);
     PackRequest request = request_for(lengths, 4096);
     const Packs packs = packs_with(strategy.name, request);
@@ -143,7 +143,7 @@ TEST_CASE("the same request gives the same packs, another seed others") {
 TEST_CASE("a strategy leaves alone the options that its row does not name") {
   const Lengths lengths = heavy_tailed_lengths(500, 8, 4096);
   for (const Strategy& strategy : strategies()) {
-    if (strategy.plan_batches != nullptr) continue;
+    if (strategy.forms_iterations()) continue;
     INFO(strategy.name);
     const PackRequest defaults = request_for(lengths, 4096);
     const Packs packs = packs_with(strategy.name, defaults);

@@ -21,6 +21,7 @@ _COLUMNS = {
     "n_gpus": "INTEGER",
     "zero_stage": "INTEGER",
     "groups": "TEXT",
+    "plan": "TEXT",
     "peak_memory_bytes": "REAL",
     "gpu_memory_bytes": "REAL",
     "warnings": "TEXT",
@@ -53,7 +54,8 @@ def _point(draw: random.Random, strategy: str, nodes: int, kind: str, sp: int, g
         "status": "ok",
         "n_gpus": n_gpus,
         "zero_stage": zero,
-        "groups": f"16384:1:{gc};131072:{sp}:{gc}",
+        "groups": f"16384 tokens, GC {gc}; 131072 tokens, SP {sp}, GC {gc}",
+        "plan": json.dumps({"groups": [{"sp_degree": sp, "gc_layers": gc}]}),
         "gpu_memory_bytes": memory * _GIB,
     }
     peak = (30 + 120 / sp + 40 / zero - 0.6 * gc) * draw.uniform(0.9, 1.1)
@@ -65,7 +67,7 @@ def _point(draw: random.Random, strategy: str, nodes: int, kind: str, sp: int, g
         }
         return row
     if draw.random() < 0.03:
-        return row | {"status": "failed", "reason": "the strategy found no packs", "groups": None}
+        return row | {"status": "failed", "reason": "the strategy found no packs", "groups": None, "plan": None}
     if draw.random() < 0.05:
         row["differences"] = (
             "iterations train 1,047,776 tokens on average, not the 524,288 of tokens_per_iteration"
@@ -160,7 +162,7 @@ def recommendation() -> Row:
             "standing": standing,
             "reason": None if standing == "meets" else "too slow",
             "zero_stage": 1,
-            "groups": "131072:8:32",
+            "groups": "131072 tokens, SP 8, GC 32",
             "times": times(hours) if hours else None,
         }
 

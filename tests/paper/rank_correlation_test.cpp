@@ -1,4 +1,4 @@
-#include "validation/rank_correlation.hpp"
+#include "validation/validation_sets.hpp"
 
 #include <catch2/catch.hpp>
 #include <cmath>

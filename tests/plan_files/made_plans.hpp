@@ -77,7 +77,7 @@ inline MadePlan make_plan(const MakePlan& how) {
   LocalSearchSolver solver;
   setting.solver = &solver;
   request.options.set("costs", "published_7b");  // that need no prices
-  if (strategy.plan_batches != nullptr) request.setting = &setting;
+  if (strategy.forms_iterations()) request.setting = &setting;
   made.packing = pack(how.strategy, request);
   std::vector<std::vector<MicroBatch>> batches;
   std::vector<GroupParallelism> parallelism;
@@ -91,7 +91,7 @@ inline MadePlan make_plan(const MakePlan& how) {
                                 .last_iteration = how.last_iteration,
                                 .curriculum_iterations = how.curriculum_iterations,
                                 .epochs = how.epochs};
-  made.schedule = strategy.plan_batches != nullptr
+  made.schedule = strategy.forms_iterations()
                       ? make_schedule(made.packing.planned, batches, parallelism, options)
                       : make_schedule(batches, made.packing.capacities_tokens, parallelism, options);
   made.facts.lengths_hash = hash_of_lengths(made.lengths_tokens);

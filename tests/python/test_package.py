@@ -29,7 +29,12 @@ def test_the_version_is_that_of_the_project() -> None:
     text = (REPOSITORY / "CMakeLists.txt").read_text()
     found = re.search(r"project\(packsim VERSION ([0-9.]+)", text)
     assert found is not None
-    assert packsim.__version__ == importlib.metadata.version("packsim") == found[1]
+    assert importlib.metadata.version("packsim") == found[1]
+    # Behind the release stands the commit, or a hash of the sources, as a local version (PEP 440).
+    assert re.fullmatch(
+        re.escape(found[1]) + r"\+(g[0-9a-f]{12,}(\.dirty\.[0-9a-f]{8})?|sources\.[0-9a-f]{12})",
+        packsim.__version__,
+    )
 
 
 def test_numpy_alone_is_needed() -> None:

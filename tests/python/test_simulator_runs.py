@@ -119,8 +119,8 @@ def test_mistakes_that_show_with_the_data_are_those_of_the_program() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"threads": 0}, "threads: expected integer in 1..256, got 0"),
-        ({"threads": 257}, "threads: expected integer in 1..256, got 257"),
+        ({"threads": 0}, "threads: expected integer in 1..256, got 0 (int)"),
+        ({"threads": 257}, "threads: expected integer in 1..256, got 257 (int)"),
         ({"strategies": [3]}, "strategies: expected names of strategies, got 3 (int)"),
     ],
 )

@@ -102,7 +102,7 @@ def test_lengths_may_be_an_array_and_a_database_temporary(folder: Path) -> None:
     np.save("short.npy", other)
 
     def days(sweep: Sweep) -> list[float]:
-        ((_, _, values),) = [column for column in sweep._columns if column[0] == "gpu_days"]
+        ((_, _, values),) = [column for column in sweep._columns() if column[0] == "gpu_days"]
         return values
 
     assert days(packsim.sweep(JOB, lengths=LENGTHS)) == [row["gpu_days"] for row in expected]

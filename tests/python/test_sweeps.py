@@ -103,7 +103,7 @@ def test_the_page_is_that_of_the_program_in_a_frame_of_its_own(
     with pytest.raises(RuntimeError, match="none.json: No such file or directory"):
         sweep.page(tmp_path / "none.json")
     (tmp_path / "empty.json").write_text("{}")
-    with pytest.raises(ValueError, match="empty.json: expected the key"):
+    with pytest.raises(ValueError, match="empty.json: /format: expected 1, got nothing"):
         sweep.page(tmp_path / "empty.json")
     monkeypatch.setattr("packsim._program.which", lambda name: None)
     monkeypatch.setattr("packsim._program.sys.executable", str(tmp_path / "python"))

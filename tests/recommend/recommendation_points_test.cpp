@@ -11,6 +11,8 @@ using namespace packsim;
 
 namespace {
 
+const std::string kVersion = "1.2";
+
 CandidateTimes times_in_hours(double hours) {
   return {.wall_hours = hours,
           .wall_hours_low = hours / 2,
@@ -23,6 +25,8 @@ CandidateTimes times_in_hours(double hours) {
           .money_high = 40 * hours};
 }
 
+const PlannedGroup kGroup{.capacity_tokens = 131072, .sequence = {.ulysses = 8, .ring = 2}, .gc_layers = 32};
+
 Recommendation two_candidates() {
   Recommendation found;
   found.question = {.offers = {{"h100-sxm-80gb", 2.5}}, .node_counts = {1, 2}, .limits = {}};
@@ -32,13 +36,13 @@ Recommendation two_candidates() {
                        .strategy = "isf",
                        .standing = Standing::misses,
                        .reason = "too slow",
-                       .groups = "131072:8:32",
+                       .groups = {kGroup},
                        .times = times_in_hours(5)},
                       {.nodes = 2,
                        .n_gpus = 16,
                        .strategy = "hbp",
                        .standing = Standing::meets,
-                       .groups = "131072:8:32",
+                       .groups = {kGroup},
                        .times = times_in_hours(2)},
                       {.nodes = 4, .n_gpus = 32, .standing = Standing::ruled_out, .reason = "too dear"}};
   found.ranking = {1};
@@ -55,7 +59,7 @@ std::vector<Sensitivity> one_sensitivity() {
 
 TEST_CASE("a recommendation gives the page its candidates, its answer and its changes") {
   const PlanningData data =
-      recommendation_points("r.json", recommendation_json(two_candidates(), one_sensitivity()));
+      recommendation_points("r.json", recommendation_json(two_candidates(), one_sensitivity(), kVersion));
   REQUIRE(data.points.size() == 3);
   CHECK(data.points[0].standing == PointStanding::compared);
   CHECK(data.points[1].money->high == Approx(80));
@@ -74,7 +78,7 @@ TEST_CASE("a recommendation gives the page its candidates, its answer and its ch
 TEST_CASE("a candidate that never finishes is not compared") {
   Recommendation found = two_candidates();
   found.candidates[0].times->wall_hours = std::numeric_limits<double>::infinity();
-  const PlanningData data = recommendation_points("r.json", recommendation_json(found, {}));
+  const PlanningData data = recommendation_points("r.json", recommendation_json(found, {}, kVersion));
   CHECK(data.points[0].standing == PointStanding::failed);
   CHECK(data.points[0].reason == kNeverFinishes);
   CHECK(!data.points[0].money);
@@ -83,24 +87,23 @@ TEST_CASE("a candidate that never finishes is not compared") {
 TEST_CASE("a recommendation without an answer is a page without changes") {
   Recommendation found = two_candidates();
   found.ranking = {};
-  const PlanningData data = recommendation_points("r.json", recommendation_json(found, {}));
+  const PlanningData data = recommendation_points("r.json", recommendation_json(found, {}, kVersion));
   CHECK_THAT(data.question, Contains("no cluster keeps to that"));
   CHECK(data.changes.empty());
 }
 
 TEST_CASE("what is no recommendation is refused with its place") {
-  const std::string good = recommendation_json(two_candidates(), one_sensitivity());
+  const std::string good = recommendation_json(two_candidates(), one_sensitivity(), kVersion);
   const auto changed = [&](const std::string& from, const std::string& to) {
     std::string text = good;
     return text.replace(text.find(from), from.size(), to);
   };
   const auto read = [](const std::string& text) { return recommendation_points("r.json", text); };
-  CHECK_THROWS_WITH(read("{}"), Contains("r.json: expected the key \"format\", got none"));
+  CHECK_THROWS_WITH(read("{}"), Contains("r.json: /format: expected 1, got nothing"));
   CHECK_THROWS_WITH(read("[1"), Contains("r.json"));
   CHECK_THROWS_WITH(read(changed("\"n_gpus\": 16", "\"n_gpus\": \"16\"")),
-                    Contains("r.json: /candidates/1/n_gpus: expected a number, got string"));
+                    Contains("r.json: /candidates/1/n_gpus: expected number >= 0, got \"16\" (string)"));
   CHECK_THROWS_WITH(read(changed("\"standing\": \"meets\"", "\"standing\": \"fits\"")),
-                    Contains("/candidates/1/standing: expected a standing"));
-  CHECK_THROWS_WITH(read(changed("\"best\": 1", "\"best\": 3")),
-                    Contains("/best: expected a candidate in 0..2"));
+                    Contains("/candidates/1/standing: expected one of meets, misses"));
+  CHECK_THROWS_WITH(read(changed("\"best\": 1", "\"best\": 3")), Contains("/best: expected integer in 0..2"));
 }

@@ -9,7 +9,7 @@
 #include "reports/charts/chart_data.hpp"
 #include "reports/charts/charts.hpp"
 #include "reports/files/embedded.hpp"
-#include "reports/formats/html_format.hpp"
+#include "reports/formats/formats.hpp"
 
 using namespace packsim;
 using Json = nlohmann::json;

@@ -12,7 +12,8 @@ inline StrategyResult example_run(const std::string& name, double gpu_days) {
   StrategyResult run;
   run.name = name;
   run.strategy = "isf";
-  run.over_long = OverLong::drop;
+  run.policies.over_long = OverLong::drop;
+  run.plan.execution.launch_s = kTorchLaunch_s;
   run.packs = 800;
   run.iterations = 100;
   run.balance = ScheduleMetrics{};

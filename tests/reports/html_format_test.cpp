@@ -1,4 +1,4 @@
-#include "reports/formats/html_format.hpp"
+#include "reports/formats/formats.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -147,6 +147,7 @@ TEST_CASE("the page holds the scenario as text, and of a long one what there is 
 TEST_CASE("the slowest steps say how much longer they take than the median step, and what they train") {
   const std::string html = to_html(priced_report());
   // 2 s of 1, 1.5 and 2 s.
-  CHECK(contains(html,
-                 "<td>7</td><td>2.00 s (1.33x the median)</td><td>0.250</td><td>1,000</td><td>900</td><td>mixed</td>"));
+  CHECK(contains(
+      html,
+      "<td>7</td><td>2.00 s (1.33x the median)</td><td>0.250</td><td>1,000</td><td>900</td><td>mixed</td>"));
 }

@@ -1,4 +1,4 @@
-#include "reports/formats/json_format.hpp"
+#include "reports/formats/formats.hpp"
 
 #include <catch2/catch.hpp>
 #include <limits>
@@ -116,6 +116,7 @@ TEST_CASE("report.json keeps its keys and their order, timings last") {
                                                              "curriculum_iterations",
                                                              "later_packs",
                                                              "new_packs",
+                                                             "parallelism",
                                                              "groups",
                                                              "plan_search",
                                                              "mixture",

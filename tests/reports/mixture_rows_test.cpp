@@ -3,8 +3,6 @@
 
 #include "example_report.hpp"
 #include "reports/formats/formats.hpp"
-#include "reports/formats/html_format.hpp"
-#include "reports/formats/json_format.hpp"
 #include "reports/formats/terminal_format.hpp"
 #include "reports/tables/mixture_rows.hpp"
 

@@ -1,4 +1,4 @@
-#include "reports/formats/notebook_format.hpp"
+#include "reports/formats/formats.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -6,8 +6,7 @@
 #include <vector>
 
 #include "example_report.hpp"
-#include "reports/formats/html_format.hpp"
-#include "reports/formats/json_format.hpp"
+#include "reports/formats/formats.hpp"
 #include "reports/formats/terminal_format.hpp"
 
 using namespace packsim;
@@ -52,8 +51,8 @@ TEST_CASE("each searched run shows its plan, the second best and the usual one w
   REQUIRE(rows.size() == 2);
   REQUIRE(rows[1].size() == rows[0].size());
   // 4.1 / 4 = 1.025 and 5 / 4 = 1.25.
-  CHECK(rows[1] == std::vector<std::string>{"hbp", "16K at SP 2, 128K at SP 8 x CP 2, ZeRO 1",
-                                            "ffd: 64K at SP 1, ZeRO 3", "+2.5%", "128K at SP 8, PP 4, ZeRO 1",
+  CHECK(rows[1] == std::vector<std::string>{"hbp", "16K at SP 2, GC 8; 128K at SP 8, ring CP 2; ZeRO 1",
+                                            "ffd: 64K at SP 1; ZeRO 3", "+2.5%", "128K at SP 8; PP 4, ZeRO 1",
                                             "+25.0%", "1,234", "34"});
   for (const std::string& page : {to_terminal(report, {.wide = true}), to_html(report)}) {
     for (const std::string& cell : rows[1]) CHECK(page.find(cell) != std::string::npos);

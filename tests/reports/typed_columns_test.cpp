@@ -61,5 +61,5 @@ TEST_CASE("a number that is not finite is none") {
 TEST_CASE("the last column has the groups") {
   const std::vector<TypedColumn> columns = typed_columns(example_report());
   CHECK(columns.back().key == "groups");
-  CHECK(columns.back().values.front() == Value(std::string("131072:8:32")));
+  CHECK(columns.back().values.front() == Value(std::string("131072 tokens, SP 8, GC 32")));
 }

@@ -1,4 +1,4 @@
-#include "reports/tables/value_types.hpp"
+#include "reports/tables/typed_columns.hpp"
 
 #include <catch2/catch.hpp>
 

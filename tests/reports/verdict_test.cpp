@@ -134,8 +134,10 @@ TEST_CASE(
   CHECK_THAT(first_doubt(report), Contains("25.0% more. Their 90% intervals rule out that it is faster."));
   // 0.182 each: 0.258 if independent, 0 if shared.
   for (StrategyResult& run : report.runs) set_interval(run, 1.2);
-  CHECK_THAT(first_doubt(report),
-             Contains("faster only if the two share little error; runs of one report share most."));
+  CHECK_THAT(
+      first_doubt(report),
+      Contains("isf could be the faster one only if the two runs' errors were independent. Runs of one "
+               "report share most of their error."));
   // 0.470 and 0.182: 0.288 apart even if one explains the other.
   set_interval(report.runs[1], 1.6);
   CHECK_THAT(first_doubt(report), Contains("allow that it is faster, whatever error the two share."));

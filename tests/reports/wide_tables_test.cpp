@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "example_report.hpp"
-#include "reports/formats/html_format.hpp"
+#include "reports/formats/formats.hpp"
 #include "reports/formats/terminal_format.hpp"
 #include "reports/text/display_width.hpp"
 #include "terminal_lines.hpp"

@@ -1,4 +1,3 @@
-#include "reports/write_report.hpp"
 
 #include <catch2/catch.hpp>
 #include <filesystem>

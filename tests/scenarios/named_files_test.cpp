@@ -30,14 +30,14 @@ TEST_CASE("models, clusters and profiles load by name and by path") {
 }
 
 TEST_CASE("every shipped model, cluster and profile loads, and is called what its file is called") {
-  for (const ListedFile& file : list_models(kData)) CHECK(load_model(file.name, kData).name == file.name);
-  for (const ListedFile& file : list_clusters(kData))
+  for (const ListedFile& file : list_files(kModelFiles, kData)) CHECK(load_model(file.name, kData).name == file.name);
+  for (const ListedFile& file : list_files(kClusterFiles, kData))
     CHECK(load_cluster_type(file.name, kData).name == file.name);
-  for (const ListedFile& file : list_profiles(kData)) CHECK(load_profile(file.name, kData).name == file.name);
+  for (const ListedFile& file : list_files(kProfileFiles, kData)) CHECK(load_profile(file.name, kData).name == file.name);
 }
 
 TEST_CASE("every shipped scenario loads") {
-  for (const ListedFile& file : list_scenarios(kData)) {
+  for (const ListedFile& file : list_files(kScenarioFiles, kData)) {
     INFO(file.path);
     CHECK(messages_of([&] { load_scenario(file.path, kData); }) == Messages{});
   }
@@ -183,20 +183,20 @@ TEST_CASE("lists are sorted by name and show the description or else the source"
   root.write("calibration/profiles/b.json", R"({"name": "b", "source": "made up"})");
   root.write("calibration/profiles/a.json",
              R"({"name": "a", "source": "made up", "description": "the first"})");
-  const std::vector<ListedFile> profiles = list_profiles({.root = root.path()});
+  const std::vector<ListedFile> profiles = list_files(kProfileFiles, {.root = root.path()});
   REQUIRE(profiles.size() == 2);
   CHECK(profiles[0].name == "a");
   CHECK(profiles[0].description == "the first");
   CHECK(profiles[0].path == root.path() + "/calibration/profiles/a.json");
   CHECK(profiles[1].name == "b");
   CHECK(profiles[1].description == "made up");
-  CHECK(list_models({.root = root.path()}).empty());
+  CHECK(list_files(kModelFiles, {.root = root.path()}).empty());
 }
 
 TEST_CASE("a file that is no JSON object is named by the list") {
   const TempFolder root;
   const std::string path = root.write("scenarios/a.json", "[]");
-  CHECK(messages_of([&] { list_scenarios({.root = root.path()}); }) ==
+  CHECK(messages_of([&] { list_files(kScenarioFiles, {.root = root.path()}); }) ==
         Messages{path + ": top level: expected object, got [] (array)"});
 }
 

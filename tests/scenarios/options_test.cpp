@@ -26,8 +26,7 @@ LoadedOption load_option(const Strategy& strategy, const Option& option, const O
       std::holds_alternative<std::string>(value) ? "\"" + text_of(value) + "\"" : text_of(value);
   std::string where = R"("capacity_tokens": 16384)";
   if (strategy.chooses_groups) where = R"("zero_stages": [1])";
-  if (strategy.pack_groups != nullptr || (strategy.mixes_groups && !strategy.chooses_groups))
-    where = R"("groups": [{"capacity_tokens": 16384}])";
+  if (strategy.takes_groups()) where = R"("groups": [{"capacity_tokens": 16384}])";
   const std::string entry = R"({"strategy": ")" + std::string(strategy.name) + "\", " + where + ", \"" +
                             std::string(option.name) + "\": " + shown + "}";
   LoadedOption loaded;

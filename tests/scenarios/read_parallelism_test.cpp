@@ -66,6 +66,7 @@ const std::vector<Integer> kIntegers = {
     {"virtual_stages", 1, 4096, [](const ParallelPlan& plan) -> std::int64_t { return plan.virtual_stages; }},
     {"ep_degree", 1, 1 << 20, [](const ParallelPlan& plan) -> std::int64_t { return plan.ep_degree; }},
     {"shard_degree", 0, 1 << 20, [](const ParallelPlan& plan) -> std::int64_t { return plan.shard_degree; }},
+    {"zero_stage", 0, 3, [](const ParallelPlan& plan) -> std::int64_t { return plan.zero_stage; }},
     {"mlp_tiles", 1, 65536, [](const ParallelPlan& plan) -> std::int64_t { return plan.mlp_tiles; }},
     {"loss_tiles", 1, 65536, [](const ParallelPlan& plan) -> std::int64_t { return plan.loss_tiles; }},
     {"lora_rank", 0, 65536, [](const ParallelPlan& plan) -> std::int64_t { return plan.lora_rank; }},
@@ -196,7 +197,9 @@ TEST_CASE("What is offloaded is a name, or an array of names") {
   CHECK(read(R"("offload": ["activations", "gradients", "weights", "optimizer"])").plan.offload ==
         Offload{.optimizer = true, .weights = true, .gradients = true, .activations = true});
   const std::string expected =
-      "none, one of optimizer, weights, gradients, activations, or an array of these";
+      "one of none, optimizer, weights, gradients, activations, or an array of optimizer, weights, "
+      "gradients, "
+      "activations";
   std::vector<std::pair<std::string, std::string>> others = kOtherKinds;
   others.emplace_back(R"(["optimizer", "none"])", R"(["optimizer","none"] (array))");
   others.emplace_back(R"(["optimizer", 1])", R"(["optimizer",1] (array))");
@@ -254,8 +257,8 @@ TEST_CASE("Layers of chunks are an array of whole numbers of layers") {
   }
 }
 
-TEST_CASE("What is a group's or the training's is no key of a plan, and a slip of the pen is put right") {
-  for (const char* key : {"sp_degree", "cp_degree", "gc_layers", "zero_stage", "n_gpus"}) {
+TEST_CASE("What is a group's is no key of a plan, and a slip of the pen is put right") {
+  for (const char* key : {"sp_degree", "cp_degree", "gc_layers", "n_gpus"}) {
     const Read bad = read(member(key, "2"));
     CAPTURE(key);
     REQUIRE(bad.messages.size() == 1);

@@ -32,13 +32,13 @@ _SOURCE = {"id": "", "gpu": "H100", "provenance": "test", "details": {}}
 class KernelCaseTest(unittest.TestCase):
     def test_the_table_is_that_of_the_cpp_program(self) -> None:
         text = (_REPOSITORY / "models/kernels/kernel_case.cpp").read_text()
-        table = text[text.index("> kKinds = {") : text.index("// Why `value`")]
+        table = text[text.index("> kKinds = {") :].partition("\n};")[0]
         words = {
             name: re.findall(r'"(\w+)"', values)
             for name, values in re.findall(r"std::string_view> (k\w+) = \{(.*?)\};", text, re.DOTALL)
         }
         collectives = (_REPOSITORY / "models/kernels/collectives.hpp").read_text()
-        words["kCollectives"] = re.findall(r'\.name = "(\w+)"', collectives)
+        words["kCollectives"] = re.findall(r'\{\.name = "(\w+)"', collectives[collectives.index("kCollectiveKinds") :])
         # Rows are {"gemm", {{"m", count}, {"layout", word, {"tn", "nn"}}, ...}, "summary"}: a kernel's name
         # comes before a list.
         cpp: dict[str, dict[str, str | tuple[str, ...]]] = {}

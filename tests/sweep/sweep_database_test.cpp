@@ -81,6 +81,25 @@ TEST_CASE("the database of another sweep is refused with what differs") {
                     Contains("its scenario hash is abc, this one's abd"));
 }
 
+TEST_CASE("points of another packsim are refused with both versions and what to do, after all other facts") {
+  const Folder folder;
+  const SweepFacts mine = {{"grid", "{}"}, {kVersionFact, "0.1.0+gaaaaaaaaaaaa"}};
+  const SweepFacts next = {{"grid", "{}"}, {kVersionFact, "0.1.0+gbbbbbbbbbbbb.dirty.12345678"}};
+  { SweepDatabase database(folder / "s.db", mine, kColumns); }
+  const std::string message =
+      folder / "s.db" + std::string(
+                            ": expected points of packsim 0.1.0+gbbbbbbbbbbbb.dirty.12345678, which is this "
+                            "one, got points of packsim 0.1.0+gaaaaaaaaaaaa: two versions may compute "
+                            "different ones. Go on with that "
+                            "packsim, or compute all points anew into another file");
+  CHECK_THROWS_WITH(SweepDatabase(folder / "s.db", next, kColumns), message);
+  CHECK_THROWS_AS(SweepDatabase(folder / "s.db", next, kColumns), std::invalid_argument);
+  CHECK_THROWS_WITH(SweepDatabase(folder / "s.db", {{"grid", "{1}"}, next[1]}, kColumns),
+                    Contains("its grid is"));
+  SweepDatabase another(folder / "n.db", next, kColumns);
+  CHECK_THROWS_WITH(another.merge(folder / "s.db"), message);
+}
+
 TEST_CASE("two sweeps do not write to one database") {
   const Folder folder;
   const SweepDatabase first(folder / "s.db", kFacts, kColumns);

@@ -51,16 +51,18 @@ void set(const std::vector<PointColumn>& columns, PointRow& row, const std::stri
 // A row that was simulated: 2 GPU-days between 1.8 and 2.4 on 8 GPUs.
 PointRow timed_row(const Grid& grid, std::size_t point) {
   PointRow row = row_without_run(grid, {point, "isf"}, kSimulated, "");
-  for (const auto& [name, value] :
-       std::vector<std::pair<std::string, Value>>{{"reason", Value()},
-                                                  {"n_gpus", std::int64_t{8}},
-                                                  {"gpu_days", 2.0},
-                                                  {"gpu_days_low", 1.8},
-                                                  {"gpu_days_high", 2.4},
-                                                  {"wall_hours", 6.0},
-                                                  {"cost", 100.0},
-                                                  {"groups", std::string("16384:1:3;131072:8:12")},
-                                                  {"peak_memory_bytes", 1024.0 * 1024 * 1024}})
+  for (const auto& [name, value] : std::vector<std::pair<std::string, Value>>{
+           {"reason", Value()},
+           {"n_gpus", std::int64_t{8}},
+           {"gpu_days", 2.0},
+           {"gpu_days_low", 1.8},
+           {"gpu_days_high", 2.4},
+           {"wall_hours", 6.0},
+           {"cost", 100.0},
+           {"groups", std::string("16384 tokens, SP 1; 131072 tokens, SP 8")},
+           {"plan", std::string(R"({"groups": [{"sp_degree": 1}, )"
+                                R"({"sp_degree": 8, "gc_layers": 12}]})")},
+           {"peak_memory_bytes", 1024.0 * 1024 * 1024}})
     set(point_columns(grid), row, name, value);
   return row;
 }

@@ -26,9 +26,9 @@ class AttentionFit {
       ratios.insert(pack.heads / pack.kv_heads);
       single_documents_ = single_documents_ && pack.runs.size() == 1 && pack.runs[0].first == 1;
     }
-    // Of one ratio of heads, keys and values are not told from queries.
+    // Rows of one ratio of heads do not tell keys and values from queries.
     if (ratios.size() == 1) start_[5] = 0;
-    // Of packs of one document, what each document adds is not told from what each launch adds, nor what the
+    // Packs of one document do not tell what each document adds from what each launch adds, nor what the
     // longest takes by itself from what its tokens take.
     if (single_documents_) start_[4] = start_[1] = 0;
   }
@@ -37,13 +37,8 @@ class AttentionFit {
     const PositiveFit fit = fit_attention_numbers(all_, start_);
     numbers_ = fit.values;
     scale_ = fit.scale;
-    std::vector<const FitRow*> rows;
-    for (std::size_t i = 0; i < all_.size(); ++i) {
-      FitRow& row = *all_[i]->fit;
-      row.residual = fit.residuals[static_cast<Eigen::Index>(i)];
-      set_weight(row, fit.weights[static_cast<Eigen::Index>(i)]);
-      rows.push_back(&row);
-    }
+    const FitRows rows = rows_of(all_);
+    set_fitted(rows, fit.residuals, fit.weights);
     model_.library = rows.front()->row->library;
     model_.numbers = named_numbers(kAttentionNumbers, fit);
     model_.box = box();
@@ -63,19 +58,16 @@ class AttentionFit {
 
  private:
   std::vector<KeyRange> box() const {
-    KeyRange length{"length_tokens", INFINITY, 0};
-    KeyRange heads{"heads", INFINITY, 0};
-    KeyRange ratio{"heads_per_kv_head", INFINITY, 0};
-    const auto widen = [](KeyRange& range, double value) {
-      range.low = std::min(range.low, value);
-      range.high = std::max(range.high, value);
-    };
+    std::vector<double> lengths;
+    std::vector<double> heads;
+    std::vector<double> ratios;
     for (const AttentionPack& pack : packs_) {
-      for (const auto& [n, tokens] : pack.runs) widen(length, tokens);
-      widen(heads, pack.heads);
-      widen(ratio, pack.heads / pack.kv_heads);
+      for (const auto& [n, length] : pack.runs) lengths.push_back(length);
+      heads.push_back(pack.heads);
+      ratios.push_back(pack.heads / pack.kv_heads);
     }
-    return {length, heads, ratio};
+    return {range_of("length_tokens", lengths), range_of("heads", heads),
+            range_of("heads_per_kv_head", ratios)};
   }
 
   std::size_t n_active() const {
@@ -109,14 +101,11 @@ class AttentionFit {
     const AttentionWork work = attention_work_of(numbers_);
     for (const auto& [key, packs] : by_heads_) {
       const HeadsFit fit = fit_heads(packs, numbers_, scale_);
-      std::vector<const FitRow*> rows;
+      const FitRows rows = rows_of(packs);
+      set_fitted(rows, fit.residuals, fit.weights);
       std::map<double, std::int64_t> n_rows;
-      for (std::size_t i = 0; i < packs.size(); ++i) {
-        FitRow& row = *packs[i]->fit;
-        row.residual = fit.residuals[static_cast<Eigen::Index>(i)];
-        set_weight(row, fit.weights[static_cast<Eigen::Index>(i)]);
-        rows.push_back(&row);
-        for (const auto& [n, length] : packs[i]->runs) ++n_rows[length];
+      for (const AttentionPack* pack : packs) {
+        for (const auto& [n, length] : pack->runs) ++n_rows[length];
       }
       KernelCurve curve{.key = key, .library = rows.front()->row->library, .size_name = "length_tokens"};
       std::vector<double> logs;
@@ -226,11 +215,10 @@ class AttentionFit {
 
 }  // namespace
 
-void fit_attention(std::vector<FitRow>& rows, HardwareProfile& profile, std::vector<std::string>& notes) {
+void fit_attention(const FitRows& rows, HardwareProfile& profile, std::vector<std::string>& notes) {
   std::map<std::string, std::vector<AttentionPack>> by_model;
-  for (FitRow& row : rows) {
-    by_model[row.row->kernel.text_without({"docs", "heads", "kv_heads"})].push_back(attention_pack_of(row));
-  }
+  for (FitRow* row : rows)
+    by_model[row->row->kernel.text_without({"docs", "heads", "kv_heads"})].push_back(attention_pack_of(*row));
   constexpr std::size_t kFewestRows = 5;
   for (auto& [key, packs] : by_model) {
     if (packs.size() < kFewestRows) {

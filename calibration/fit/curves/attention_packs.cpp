@@ -30,29 +30,22 @@ std::vector<double> attention_start_of(const std::string& pass, double head_dim)
   return {1e-5, passes * head_dim * 1e-10, pair_s, 500 * pair_s, 1e-8, 1e-10};
 }
 
-Eigen::VectorXd trust_of_packs(const AttentionPacks& packs) {
-  std::vector<const FitRow*> rows;
+FitRows rows_of(const AttentionPacks& packs) {
+  FitRows rows;
   for (const AttentionPack* pack : packs) rows.push_back(pack->fit);
-  return trust_of(rows);
+  return rows;
 }
 
 PositiveFit fit_attention_numbers(const AttentionPacks& packs, const std::vector<double>& start) {
-  const auto n = static_cast<Eigen::Index>(packs.size());
-  Eigen::VectorXd measured_s(n);
-  for (Eigen::Index i = 0; i < n; ++i) measured_s[i] = packs[static_cast<std::size_t>(i)]->fit->time_s;
-  const auto model = [&](const std::vector<double>& numbers) {
+  const auto time_s = [&](const std::vector<double>& numbers, std::size_t i) {
+    const AttentionPack& pack = *packs[i];
     const AttentionWork work = attention_work_of(numbers);
-    Eigen::VectorXd time_s(n);
-    for (Eigen::Index i = 0; i < n; ++i) {
-      const AttentionPack& pack = *packs[static_cast<std::size_t>(i)];
-      double work_s = 0;
-      for (const auto& [n_documents, length] : pack.runs)
-        work_s += n_documents * work.document_s(length, pack.heads, pack.kv_heads);
-      time_s[i] = attention_pack_s(numbers[0], numbers[1] * pack.longest, work_s);
-    }
-    return time_s;
+    double work_s = 0;
+    for (const auto& [n_documents, length] : pack.runs)
+      work_s += n_documents * work.document_s(length, pack.heads, pack.kv_heads);
+    return attention_pack_s(numbers[0], numbers[1] * pack.longest, work_s);
   };
-  return fit_positive(model, measured_s, start, trust_of_packs(packs));
+  return fit_times_of(rows_of(packs), time_s, start);
 }
 
 double HeadsFit::factor(double length) const {
@@ -136,8 +129,8 @@ HeadsFit fit_heads(const AttentionPacks& packs, const std::vector<double>& numbe
     r.tail(n_lengths) = x / spread;
     return r;
   };
-  // As many factors as rows leave no residuals to tell the noise from; then it is at most the model's.
-  RobustOptions options{.n_priors = n_lengths, .least_scale = kLeastNoise, .trust = trust_of_packs(packs)};
+  // Residuals tell nothing of the noise if there are as many factors as rows; then it is at most the model's.
+  RobustOptions options{.n_priors = n_lengths, .least_scale = kLeastNoise, .trust = trust_of(rows_of(packs))};
   if (n < 3 * n_lengths) options.scale = std::max(kLeastNoise, model_scale);
   const RobustFit robust = robust_least_squares(residuals, Eigen::VectorXd::Zero(n_lengths), options);
   fit.log_factors.assign(robust.x.data(), robust.x.data() + robust.x.size());

@@ -28,6 +28,7 @@ struct AttentionPack {
 using AttentionPacks = std::vector<const AttentionPack*>;
 
 AttentionPack attention_pack_of(FitRow& row);
+FitRows rows_of(const AttentionPacks& packs);
 
 /// The numbers of the model in the order of these vectors.
 inline const std::vector<std::string> kAttentionNumbers = {

@@ -12,7 +12,7 @@ namespace {
 
 // No timer and no GPU repeats a kernel better: clocks step by about half a percent.
 constexpr double kLeastNoise = 0.003;
-// Under this nothing is called an outlier, however quiet the rest: kernels change algorithm with size.
+// Nothing under this is called an outlier, however quiet the rest: kernels change algorithm with size.
 constexpr double kLeastOutlier = 0.15;
 constexpr double kOutlierScales = 5;
 // What one e-fold beyond an end adds where a curve is too short to try it on itself.
@@ -21,12 +21,12 @@ constexpr double kUntriedEndError = 0.1;
 // Rows of one size.
 struct SizeRows {
   double size = 0;
-  std::vector<FitRow*> rows = {};
+  FitRows rows = {};
   double log_s = 0;    // mean of the rows that count
   bool usable = true;  // some row counts
 };
 
-double mean_log(const std::vector<FitRow*>& rows) {
+double mean_log(const FitRows& rows) {
   double sum = 0;
   double weight = 0;
   for (const FitRow* row : rows) {
@@ -41,7 +41,7 @@ void renew(SizeRows& size) {
   size.log_s = mean_log(size.rows);
 }
 
-std::vector<SizeRows> by_size(std::vector<FitRow*>& rows) {
+std::vector<SizeRows> by_size(FitRows& rows) {
   std::ranges::stable_sort(rows, {}, &FitRow::size);
   std::vector<SizeRows> sizes;
   for (FitRow* row : rows) {
@@ -63,18 +63,14 @@ struct Growth {
 Growth fit_growth(const std::vector<double>& sizes, const std::vector<double>& logs) {
   Growth growth;
   if (sizes.size() < 2) return growth;
-  const auto n = static_cast<Eigen::Index>(sizes.size());
-  Eigen::VectorXd measured_s(n);
-  for (Eigen::Index i = 0; i < n; ++i) measured_s[i] = std::exp(logs[static_cast<std::size_t>(i)]);
-  const double slowest = (measured_s[n - 1] - measured_s[0]) / (sizes.back() - sizes.front());
-  const double at_least = 0.01 * measured_s[n - 1] / sizes.back();
-  const auto model = [&](const std::vector<double>& numbers) {
-    Eigen::VectorXd time_s(n);
-    for (Eigen::Index i = 0; i < n; ++i)
-      time_s[i] = numbers[0] + numbers[1] * sizes[static_cast<std::size_t>(i)];
-    return time_s;
+  std::vector<double> measured_s;
+  for (const double log_s : logs) measured_s.push_back(std::exp(log_s));
+  const double slowest = (measured_s.back() - measured_s.front()) / (sizes.back() - sizes.front());
+  const double at_least = 0.01 * measured_s.back() / sizes.back();
+  const auto time_s = [&](const std::vector<double>& numbers, std::size_t i) {
+    return numbers[0] + numbers[1] * sizes[i];
   };
-  const PositiveFit fit = fit_positive(model, measured_s, {measured_s[0], std::max(slowest, at_least)});
+  const PositiveFit fit = fit_positive(time_s, measured_s, {measured_s.front(), std::max(slowest, at_least)});
   growth.scale = fit.scale;
   growth.fixed_s.value = fit.values[0];
   growth.fixed_s.standard_error = fit.standard_errors[0];
@@ -111,7 +107,7 @@ void weigh_within(std::vector<SizeRows>& sizes) {
 bool weigh_by_growth(std::vector<SizeRows>& sizes) {
   constexpr std::size_t kFewestSizes = 5;
   constexpr double kFollows = 0.03;
-  std::vector<FitRow*> rows;
+  FitRows rows;
   for (SizeRows& size : sizes) {
     for (FitRow* row : size.rows) {
       if (row->weight > 0) rows.push_back(row);
@@ -206,7 +202,7 @@ void weigh_between(std::vector<SizeRows>& sizes, const BaseTime& model) {
     for (const SizeRows& size : sizes) {
       if (size.usable) usable.push_back(&size);
     }
-    // With fewer there is no telling which one is wrong.
+    // Fewer rows do not tell which one is wrong.
     if (usable.size() < 5) return;
     std::vector<double> interpolation_errors;
     double worst = 0;
@@ -329,7 +325,7 @@ std::vector<double> left_out_squares(const PointFit& points, const FitBase& fit_
   return squares;
 }
 
-KernelCurve fit_curve(const std::string& key, const std::string& size_name, std::vector<FitRow*> rows,
+KernelCurve fit_curve(const std::string& key, const std::string& size_name, FitRows rows,
                       const BaseTime& model, PointFit* points) {
   KernelCurve curve{.key = key, .library = rows.front()->row->library, .size_name = size_name};
   std::vector<SizeRows> sizes = by_size(rows);
@@ -368,9 +364,9 @@ KernelCurve fit_curve(const std::string& key, const std::string& size_name, std:
   describe(curve, usable, model);
 
   const double left_out_rms = curve.quality.left_out_rms;
-  curve.quality = quality_of({rows.begin(), rows.end()});
+  curve.quality = quality_of(rows);
   curve.quality.left_out_rms = left_out_rms;
-  curve.sources = sources_of({rows.begin(), rows.end()});
+  curve.sources = sources_of(rows);
   const double noise = row_noise(sizes, left_out_rms);
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     double n = 0;

@@ -26,7 +26,7 @@ struct PointFit {
 /// of its size, its neighbours give the time. Then times are made to never fall (isotonic regression).
 /// Growth and left-out error are fitted too; model: the base of a kernel that has one, for which `points`
 /// gets what a left-out error is computed from.
-KernelCurve fit_curve(const std::string& key, const std::string& size_name, std::vector<FitRow*> rows,
+KernelCurve fit_curve(const std::string& key, const std::string& size_name, FitRows rows,
                       const BaseTime& model = {}, PointFit* points = nullptr);
 
 /// Squared errors of each inner point, predicted by what the others give without it; base: fitted to them.

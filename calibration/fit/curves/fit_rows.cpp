@@ -1,7 +1,11 @@
 #include "calibration/fit/curves/fit_rows.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 #include <set>
 #include <stdexcept>
 #include <tuple>
@@ -27,9 +31,7 @@ std::string choice_for(const std::map<std::string, std::string>& choice, const s
 }
 
 std::string joined(const std::map<std::string, std::int64_t>& counts) {
-  std::string text;
-  for (const auto& [library, n] : counts) text += (text.empty() ? "" : ", ") + library;
-  return text;
+  return fmt::format("{}", fmt::join(std::views::keys(counts), ", "));
 }
 
 // The rows that the budget of their run cut short and a later one of the same source measured in full.
@@ -52,16 +54,13 @@ std::string unknown_choices(const std::map<std::string, std::string>& choice,
     known.insert(family);
     known.insert(family.substr(0, family.find(' ')));
   }
-  std::string names;
-  for (const std::string& name : known) names += (names.empty() ? "" : ", ") + name;
-  std::string mistakes;
+  std::vector<std::string> mistakes;
   for (const auto& [name, library] : choice) {
-    if (!known.contains(name)) {
-      mistakes += (mistakes.empty() ? "" : "\n") + ("library of " + name + ": expected a family with rows (" +
-                                                    names + "), got \"" + name + "\"");
-    }
+    if (!known.contains(name))
+      mistakes.push_back(fmt::format("library of {0}: expected a family with rows ({1}), got \"{0}\"", name,
+                                     fmt::join(known, ", ")));
   }
-  return mistakes;
+  return fmt::format("{}", fmt::join(mistakes, "\n"));
 }
 
 }  // namespace
@@ -70,9 +69,13 @@ bool is_outlier(const FitRow& row) {
   return row.weight < kOutlierWeight;
 }
 
-void set_weight(FitRow& row, double weight) {
+void set_fitted(const FitRows& rows, const Eigen::VectorXd& residuals, const Eigen::VectorXd& weights) {
   constexpr double kNear = 0.15;
-  row.weight = std::abs(row.residual) < kNear ? std::max(weight, kOutlierWeight) : weight;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto at = static_cast<Eigen::Index>(i);
+    rows[i]->residual = residuals[at];
+    rows[i]->weight = std::abs(residuals[at]) < kNear ? std::max(weights[at], kOutlierWeight) : weights[at];
+  }
 }
 
 ChosenRows choose_rows(const Measurements& measurements, const std::map<std::string, std::string>& choice) {
@@ -124,7 +127,7 @@ ChosenRows choose_rows(const Measurements& measurements, const std::map<std::str
   return chosen;
 }
 
-FitQuality quality_of(const std::vector<const FitRow*>& rows) {
+FitQuality quality_of(const FitRows& rows) {
   FitQuality quality;
   double squares = 0;
   for (const FitRow* row : rows) {
@@ -142,17 +145,39 @@ FitQuality quality_of(const std::vector<const FitRow*>& rows) {
   return quality;
 }
 
-std::vector<std::string> sources_of(const std::vector<const FitRow*>& rows) {
+std::vector<std::string> sources_of(const FitRows& rows) {
   std::set<std::string> ids;
   for (const FitRow* row : rows) ids.insert(row->row->source);
   return {ids.begin(), ids.end()};
 }
 
-Eigen::VectorXd trust_of(const std::vector<const FitRow*>& rows) {
+std::map<std::string, FitRows> by_curve(const FitRows& rows) {
+  std::map<std::string, FitRows> curves;
+  for (FitRow* row : rows) curves[curve_place(row->row->kernel).key].push_back(row);
+  return curves;
+}
+
+Eigen::VectorXd trust_of(const FitRows& rows) {
   if (std::ranges::all_of(rows, [](const FitRow* row) { return row->trust == 1; })) return {};
   Eigen::VectorXd trust(static_cast<Eigen::Index>(rows.size()));
   for (std::size_t i = 0; i < rows.size(); ++i) trust[static_cast<Eigen::Index>(i)] = rows[i]->trust;
   return trust;
+}
+
+PositiveFit fit_times_of(const FitRows& rows, const RowTime& time_s, const std::vector<double>& start) {
+  std::vector<double> measured_s;
+  for (const FitRow* row : rows) measured_s.push_back(row->time_s);
+  return fit_positive(time_s, measured_s, start, trust_of(rows));
+}
+
+KeyRange range_of(const std::string& key, const std::vector<double>& values) {
+  return {key, std::ranges::min(values), std::ranges::max(values)};
+}
+
+KeyRange range_of(const std::string& key, const FitRows& rows) {
+  std::vector<double> values;
+  for (const FitRow* row : rows) values.push_back(static_cast<double>(row->row->kernel.integer(key)));
+  return range_of(key, values);
 }
 
 std::vector<double> never_falling(const std::vector<double>& values, const std::vector<double>& weights) {

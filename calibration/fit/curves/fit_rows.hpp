@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "calibration/fit/robust_least_squares.hpp"
 #include "models/kernels/hardware_profile.hpp"
 
 namespace packsim {
@@ -21,12 +22,13 @@ struct FitRow {
   double weight = 1;        ///< 0 for an outlier
   bool distrusted = false;  ///< an outlier whatever its curve says
 };
+using FitRows = std::vector<FitRow*>;
 
 /// A row that a fit gives next to no weight, as it is more than four standard deviations of the others and 15
 /// % away.
 bool is_outlier(const FitRow& row);
-/// The weight that a robust fit gave it; no outlier where it is near in percent.
-void set_weight(FitRow& row, double weight);
+/// residuals, weights: those of a robust fit, a row each. A row that is near in percent is no outlier.
+void set_fitted(const FitRows& rows, const Eigen::VectorXd& residuals, const Eigen::VectorXd& weights);
 
 /// The library of each family, and the rows that go with it.
 struct ChosenRows {
@@ -41,12 +43,21 @@ struct ChosenRows {
 ChosenRows choose_rows(const Measurements& measurements, const std::map<std::string, std::string>& choice);
 
 /// Counts and errors of rows after a fit.
-FitQuality quality_of(const std::vector<const FitRow*>& rows);
+FitQuality quality_of(const FitRows& rows);
 /// The sorted ids of their sources.
-std::vector<std::string> sources_of(const std::vector<const FitRow*>& rows);
+std::vector<std::string> sources_of(const FitRows& rows);
+/// The rows of each curve, by its key.
+std::map<std::string, FitRows> by_curve(const FitRows& rows);
 
-/// As RobustOptions has it; empty where every row has all trust.
-Eigen::VectorXd trust_of(const std::vector<const FitRow*>& rows);
+/// The trust is that of RobustOptions; it is empty if every row has all trust.
+Eigen::VectorXd trust_of(const FitRows& rows);
+/// fit_positive() of the rows' times, with their trust.
+PositiveFit fit_times_of(const FitRows& rows, const RowTime& time_s, const std::vector<double>& start);
+
+/// What a model was fitted on: the least and the largest value.
+KeyRange range_of(const std::string& key, const std::vector<double>& values);
+/// The same of an integer of the rows' cases.
+KeyRange range_of(const std::string& key, const FitRows& rows);
 
 /// Weighted isotonic regression: the nearest values (least squares) that never fall.
 std::vector<double> never_falling(const std::vector<double>& values, const std::vector<double>& weights);

@@ -1,6 +1,7 @@
 #include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -23,46 +24,25 @@ Shape shape_of(const FitRow& row) {
   return {size("m"), size("n"), size("k")};
 }
 
-PositiveFit fit_numbers(const std::vector<const FitRow*>& rows, const std::vector<double>& start) {
-  const auto n = static_cast<Eigen::Index>(rows.size());
-  std::vector<Shape> shapes;
-  Eigen::VectorXd measured_s(n);
-  for (Eigen::Index i = 0; i < n; ++i) {
-    shapes.push_back(shape_of(*rows[static_cast<std::size_t>(i)]));
-    measured_s[i] = rows[static_cast<std::size_t>(i)]->time_s;
-  }
-  const auto model = [&](const std::vector<double>& numbers) {
-    const GemmNumbers gemm{numbers[0], numbers[1], numbers[2], numbers[3]};
-    Eigen::VectorXd time_s(n);
-    for (Eigen::Index i = 0; i < n; ++i) {
-      const Shape& shape = shapes[static_cast<std::size_t>(i)];
-      time_s[i] = gemm_model_s(gemm, shape.m, shape.n, shape.k);
-    }
-    return time_s;
-  };
-  return fit_positive(model, measured_s, start, trust_of(rows));
+GemmNumbers gemm_of(const std::vector<double>& numbers) {
+  return {numbers[0], numbers[1], numbers[2], numbers[3]};
 }
 
-// With more sizes or shapes to leave out than this, several are left out of the model at once.
+PositiveFit fit_numbers(const FitRows& rows, const std::vector<double>& start) {
+  std::vector<Shape> shapes;
+  for (const FitRow* row : rows) shapes.push_back(shape_of(*row));
+  const auto time_s = [&](const std::vector<double>& numbers, std::size_t i) {
+    return gemm_model_s(gemm_of(numbers), shapes[i].m, shapes[i].n, shapes[i].k);
+  };
+  return fit_times_of(rows, time_s, start);
+}
+
+// Several sizes or shapes are left out of the model at once if there are more to leave out than this.
 constexpr std::size_t kMostFits = 24;
 
 // Launch of a few microseconds, a rate and a bandwidth of a GPU of our days: any that is a thousand times
 // faster or slower is found from there as well.
 const std::vector<double> kStart = {4e-6, 1 / 5e14, 1e-14, 1 / 3e12};
-
-std::vector<KeyRange> box_of(const std::vector<const FitRow*>& rows) {
-  std::vector<KeyRange> box;
-  for (const char* key : {"m", "n", "k"}) {
-    KeyRange range{.key = key, .low = INFINITY, .high = 0};
-    for (const FitRow* row : rows) {
-      const auto value = static_cast<double>(row->row->kernel.integer(key));
-      range.low = std::min(range.low, value);
-      range.high = std::max(range.high, value);
-    }
-    box.push_back(range);
-  }
-  return box;
-}
 
 std::vector<FittedNumber> model_numbers(const PositiveFit& fit) {
   std::vector<FittedNumber> times =
@@ -74,8 +54,7 @@ std::vector<FittedNumber> model_numbers(const PositiveFit& fit) {
 
 // Error an e-fold outside the box: for each side, fitted to the shapes up to a quarter of its largest value
 // and tried on those beyond. No fewer than a few dozen shapes can spare them.
-double try_outside(const std::vector<const FitRow*>& rows, const std::vector<KeyRange>& box,
-                   const std::vector<double>& start) {
+double try_outside(const FitRows& rows, const std::vector<KeyRange>& box, const std::vector<double>& start) {
   constexpr double kUntried = 0.1;
   constexpr std::size_t kFewestRows = 12;
   double worst = 0.02;
@@ -85,12 +64,11 @@ double try_outside(const std::vector<const FitRow*>& rows, const std::vector<Key
       return static_cast<double>(row->row->kernel.integer(side.key));
     };
     const double limit = side.high / 4;
-    std::vector<const FitRow*> inside;
-    std::vector<const FitRow*> beyond;
-    for (const FitRow* row : rows) (value(row) <= limit ? inside : beyond).push_back(row);
+    FitRows inside;
+    FitRows beyond;
+    for (FitRow* row : rows) (value(row) <= limit ? inside : beyond).push_back(row);
     if (inside.size() < kFewestRows || beyond.empty()) continue;
-    const PositiveFit fit = fit_numbers(inside, start);
-    const GemmNumbers numbers{fit.values[0], fit.values[1], fit.values[2], fit.values[3]};
+    const GemmNumbers numbers = gemm_of(fit_numbers(inside, start).values);
     std::vector<double> squares;
     for (const FitRow* row : beyond) {
       const Shape shape = shape_of(*row);
@@ -109,26 +87,22 @@ double try_outside(const std::vector<const FitRow*>& rows, const std::vector<Key
 // Rows of one layout and cache, by the curve they lie on.
 class GemmFit {
  public:
-  GemmFit(std::string key, std::vector<FitRow*> rows) : rows_(std::move(rows)) {
+  GemmFit(std::string key, FitRows rows) : rows_(std::move(rows)), by_curve_(by_curve(rows_)) {
     model_.key = std::move(key);
-    for (FitRow* row : rows_) by_curve_[curve_place(row->row->kernel).key].push_back(row);
   }
 
   void run(HardwareProfile& profile) {
-    const std::vector<const FitRow*> all(rows_.begin(), rows_.end());
-    const PositiveFit fit = fit_numbers(all, kStart);
+    const PositiveFit fit = fit_numbers(rows_, kStart);
     numbers_ = fit.values;
     model_.library = rows_.front()->row->library;
     model_.numbers = model_numbers(fit);
-    model_.box = box_of(all);
-    model_.sources = sources_of(all);
-    std::vector<const FitRow*> usual;
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      rows_[i]->residual = fit.residuals[static_cast<Eigen::Index>(i)];
-      set_weight(*rows_[i], fit.weights[static_cast<Eigen::Index>(i)]);
-      if (!is_outlier(*rows_[i])) usual.push_back(rows_[i]);
-    }
-    model_.quality = quality_of(all);
+    for (const char* side : {"m", "n", "k"}) model_.box.push_back(range_of(side, rows_));
+    model_.sources = sources_of(rows_);
+    set_fitted(rows_, fit.residuals, fit.weights);
+    model_.quality = quality_of(rows_);
+    FitRows usual;
+    std::ranges::copy_if(rows_, std::back_inserter(usual),
+                         [](const FitRow* row) { return !is_outlier(*row); });
     model_.end_error = try_outside(usual, model_.box, numbers_);
 
     add_curves();
@@ -143,14 +117,11 @@ class GemmFit {
   }
 
  private:
-  static GemmNumbers gemm(const std::vector<double>& values) {
-    return {values[0], values[1], values[2], values[3]};
-  }
   // The model along the curve that a row lies on.
   static BaseTime base_of(const std::vector<double>& values, const FitRow& row) {
     const Shape shape = shape_of(row);
     const bool over_k = row.row->kernel.value("layout") == "nt";
-    return [=, numbers = gemm(values)](double size) {
+    return [=, numbers = gemm_of(values)](double size) {
       return over_k ? gemm_model_s(numbers, shape.m, shape.n, size)
                     : gemm_model_s(numbers, size, shape.n, shape.k);
     };
@@ -211,8 +182,8 @@ class GemmFit {
     for (std::size_t turn = 0; turn < n_fits && all_sizes.size() > 2; ++turn) {
       std::set<double> left_out;
       for (std::size_t i = turn; i < all_sizes.size(); i += n_fits) left_out.insert(all_sizes[i]);
-      std::vector<const FitRow*> others;
-      for (const FitRow* row : rows_) {
+      FitRows others;
+      for (FitRow* row : rows_) {
         if (!left_out.contains(row->size)) others.push_back(row);
       }
       if (others.size() <= numbers_.size()) continue;
@@ -250,7 +221,7 @@ class GemmFit {
     constexpr double kNNeighbours = 8;  // 4, 8 and 12 do equally well on the public measurements of H100
     std::vector<double> alone_squares;
     std::vector<double> corrected_squares;
-    std::vector<const std::vector<FitRow*>*> shapes;
+    std::vector<const FitRows*> shapes;
     for (const auto& [key, rows] : by_curve_) shapes.push_back(&rows);
     const std::size_t n_fits = std::min(kMostFits, shapes.size());
     for (std::size_t turn = 0; turn < n_fits; ++turn) {
@@ -279,9 +250,9 @@ class GemmFit {
   }
 
   // The model fitted without every n_fits-th shape; empty where too few rows remain.
-  std::vector<FittedNumber> numbers_without(const std::vector<const std::vector<FitRow*>*>& shapes,
-                                            std::size_t turn, std::size_t n_fits) const {
-    std::vector<const FitRow*> others;
+  std::vector<FittedNumber> numbers_without(const std::vector<const FitRows*>& shapes, std::size_t turn,
+                                            std::size_t n_fits) const {
+    FitRows others;
     for (std::size_t i = 0; i < shapes.size(); ++i) {
       if (i % n_fits != turn) others.insert(others.end(), shapes[i]->begin(), shapes[i]->end());
     }
@@ -311,8 +282,8 @@ class GemmFit {
     return median(nearest);
   }
 
-  std::vector<FitRow*> rows_;
-  std::map<std::string, std::vector<FitRow*>> by_curve_;
+  FitRows rows_;
+  std::map<std::string, FitRows> by_curve_;
   std::vector<double> numbers_;
   KernelModel model_;
   std::vector<KernelCurve> curves_;  // in the order of by_curve_
@@ -321,20 +292,15 @@ class GemmFit {
 
 }  // namespace
 
-void fit_gemms(std::vector<FitRow>& rows, HardwareProfile& profile) {
-  std::map<std::string, std::vector<FitRow*>> by_model;
-  for (FitRow& row : rows) by_model[row.row->kernel.text_without({"m", "n", "k"})].push_back(&row);
+void fit_gemms(const FitRows& rows, HardwareProfile& profile) {
+  std::map<std::string, FitRows> by_model;
+  for (FitRow* row : rows) by_model[row->row->kernel.text_without({"m", "n", "k"})].push_back(row);
   constexpr std::size_t kFewestRows = 6;
   for (auto& [key, some] : by_model) {
     if (some.size() >= kFewestRows) {
       GemmFit(key, some).run(profile);
-      continue;
-    }
-    std::map<std::string, std::vector<FitRow*>> by_curve;
-    for (FitRow* row : some) by_curve[curve_place(row->row->kernel).key].push_back(row);
-    for (auto& [curve_key, of_curve] : by_curve) {
-      const std::string size_name = curve_place(of_curve.front()->row->kernel).size_name;
-      add_sorted(profile, fit_curve(curve_key, size_name, of_curve));
+    } else {
+      fit_curves(some, profile);
     }
   }
 }

@@ -1,5 +1,8 @@
 #include "calibration/fit/curves/hardware_fit.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -15,9 +18,7 @@ std::vector<std::string> source_notes(const Measurements& measurements) {
   std::set<std::string> gpus;
   for (const MeasurementSource& source : measurements.sources) gpus.insert(source.gpu);
   if (gpus.size() < 2) return {};
-  std::string names;
-  for (const std::string& gpu : gpus) names += (names.empty() ? "" : ", ") + gpu;
-  return {"sources name different GPUs: " + names};
+  return {fmt::format("sources name different GPUs: {}", fmt::join(gpus, ", "))};
 }
 
 void add_flag_notes(const std::string& family, const std::vector<FitRow>& rows,
@@ -44,20 +45,15 @@ std::set<std::string> keys_of(const HardwareProfile& profile) {
 }
 
 // before: keys that the profile had when the family was fitted.
-FamilySummary summary_of(const std::string& family, const std::vector<FitRow>& rows,
-                         const std::set<std::string>& before, const HardwareProfile& profile) {
-  std::vector<const FitRow*> all;
-  FamilySummary summary{.family = family, .library = rows.front().row->library, .worst_kernel = {}};
-  for (const FitRow& row : rows) {
-    all.push_back(&row);
-    if (is_outlier(row) || std::abs(row.residual) <= summary.max_error) continue;
-    summary.max_error = std::abs(row.residual);
-    summary.worst_kernel = row.row->kernel.text();
-  }
-  const FitQuality quality = quality_of(all);
-  summary.n_rows = quality.n_rows;
-  summary.n_outliers = quality.n_outliers;
-  summary.rms = quality.rms;
+FamilySummary summary_of(const std::string& family, const FitRows& rows, const std::set<std::string>& before,
+                         const HardwareProfile& profile) {
+  const FitQuality quality = quality_of(rows);
+  FamilySummary summary{.family = family,
+                        .library = rows.front()->row->library,
+                        .n_rows = quality.n_rows,
+                        .n_outliers = quality.n_outliers,
+                        .rms = quality.rms,
+                        .max_error = quality.max_error};
   const auto mean = [&](const auto& items, const std::string& kind) {
     double squares = 0;
     double n = 0;
@@ -76,7 +72,7 @@ FamilySummary summary_of(const std::string& family, const std::vector<FitRow>& r
   return summary;
 }
 
-void fit_family(const std::string& family, std::vector<FitRow>& rows, HardwareProfile& profile,
+void fit_family(const std::string& family, const FitRows& rows, HardwareProfile& profile,
                 std::vector<std::string>& notes) {
   const std::string kernel = family.substr(0, family.find(' '));
   if (kernel == "gemm") {
@@ -131,9 +127,11 @@ HardwareFit fit_hardware_profile(const Measurements& measurements, const Hardwar
   std::set<std::string> used;
   for (auto& [family, rows] : chosen.by_family) {
     add_flag_notes(family, rows, fit.notes);
+    FitRows pointers;
+    for (FitRow& row : rows) pointers.push_back(&row);
     const std::set<std::string> before = keys_of(fit.profile);
-    fit_family(family, rows, fit.profile, fit.notes);
-    fit.families.push_back(summary_of(family, rows, before, fit.profile));
+    fit_family(family, pointers, fit.profile, fit.notes);
+    fit.families.push_back(summary_of(family, pointers, before, fit.profile));
     for (const FitRow& row : rows) {
       used.insert(row.row->source);
       if (!is_outlier(row)) continue;

@@ -34,7 +34,6 @@ struct FamilySummary {
   double left_out_rms = 0;        ///< of sizes of curves, each predicted without it (attention: lengths)
   double left_out_shape_rms = 0;  ///< of whole shapes or groups (gemm, attention, collective); 0: none tried
   double max_error = 0;
-  std::string worst_kernel;
 };
 
 struct HardwareFit {

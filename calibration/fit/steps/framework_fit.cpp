@@ -6,14 +6,14 @@
 #include <set>
 #include <stdexcept>
 
+#include "calibration/fit/dense_algebra.hpp"
 #include "calibration/fit/robust_least_squares.hpp"
-#include "calibration/fit/steps/framework_memory_fit.hpp"
 #include "calibration/fit/steps/measured_step.hpp"
 
 namespace packsim {
 namespace {
 
-constexpr std::size_t kInNode = 2;  // of kTimeFactorNames
+constexpr std::size_t kInNode = 2;  // of kFrameworkNumbers
 constexpr std::size_t kBetween = 3;
 constexpr std::size_t kMicroBatch = 4;
 constexpr std::size_t kStep = 5;
@@ -47,25 +47,21 @@ TimeFactors with_assumed(const std::vector<double>& values) {
 }
 
 PositiveFit fit_times(const Steps& steps) {
-  const auto n = static_cast<Eigen::Index>(steps.size());
-  Eigen::VectorXd measured_s(n);
-  for (Eigen::Index i = 0; i < n; ++i) measured_s[i] = steps[static_cast<std::size_t>(i)]->row->median_s();
-  const auto model = [&](const std::vector<double>& numbers) {
+  std::vector<double> measured_s;
+  for (const MeasuredStep* step : steps) measured_s.push_back(step->row->median_s());
+  const auto time_s = [&](const std::vector<double>& numbers, std::size_t i) {
     TimeFactors factors = {};
     std::ranges::copy(numbers, factors.begin());
-    Eigen::VectorXd time_s(n);
-    for (Eigen::Index i = 0; i < n; ++i)
-      time_s[i] = steps[static_cast<std::size_t>(i)]->terms.time_s(factors);
-    return time_s;
+    return steps[i]->terms.time_s(factors);
   };
-  return fit_positive(model, measured_s, start_of(steps));
+  return fit_positive(time_s, measured_s, start_of(steps));
 }
 
 void set_times(const PositiveFit& times, FrameworkFit& fit) {
   const TimeFactors factors = with_assumed(times.values);
   set_time_factors(fit.profile.factors, factors);
   for (std::size_t k = 0; k < kNTimeFactors; ++k) {
-    const std::string name(kTimeFactorNames[k]);
+    const std::string name(kFrameworkNumbers[k].name);
     const bool is_known = times.values[k] > 0;
     if (!is_known) fit.assumed.push_back(name);
     fit.numbers.push_back({name, factors[k], times.standard_errors[k]});
@@ -77,6 +73,60 @@ void set_times(const PositiveFit& times, FrameworkFit& fit) {
               : times.log_covariance(static_cast<Eigen::Index>(k), static_cast<Eigen::Index>(other)));
     }
   }
+}
+
+struct FrameworkMemoryFit {
+  FittedNumber reserved_bytes = {.name = "reserved_bytes"};
+  FittedNumber logits_bytes_per_vocab_entry = {.name = "logits_bytes_per_vocab_entry"};
+  bool is_measured = false;  // two steps or more with a measured peak; else both numbers are 0
+};
+
+// Both numbers are linear in the bytes once the moments of the peaks are given.
+Eigen::Vector2d memory_numbers(const Eigen::MatrixX2d& columns, const Eigen::VectorXd& bytes) {
+  Eigen::Vector2d x = least_squares(columns, bytes);
+  if (x[1] < 0) x = Eigen::Vector2d(std::max(0.0, bytes.mean()), 0);
+  const double squares = columns.col(1).squaredNorm();
+  if (x[0] < 0) x = Eigen::Vector2d(0, squares > 0 ? std::max(0.0, columns.col(1).dot(bytes) / squares) : 0);
+  return x;
+}
+
+// Least squares on measured peaks, neither number under 0. Peaks are at the loss or elsewhere, by the
+// numbers themselves.
+FrameworkMemoryFit fit_framework_memory(const Steps& steps) {
+  FrameworkMemoryFit fit;
+  Steps peaks;
+  for (const MeasuredStep* step : steps) {
+    if (step->row->peak_memory_bytes) peaks.push_back(step);
+  }
+  fit.is_measured = peaks.size() >= 2;
+  if (!fit.is_measured) return fit;
+  const auto n = static_cast<Eigen::Index>(peaks.size());
+  Eigen::MatrixX2d columns(n, 2);
+  Eigen::VectorXd bytes(n);
+  // All at the loss at first; then where the numbers before put them.
+  FrameworkFactors factors{.logits_bytes_per_vocab_entry = 1e6};
+  Eigen::Vector2d x(0, 0);
+  for (int round = 0; round < 20; ++round) {
+    for (Eigen::Index i = 0; i < n; ++i) {
+      const MeasuredStep& step = *peaks[static_cast<std::size_t>(i)];
+      const MemoryPeak peak = peak_memory_of(step, factors);
+      columns(i, 0) = 1;
+      columns(i, 1) = peak.logits_bytes / factors.logits_bytes_per_vocab_entry;
+      bytes[i] =
+          *step.row->peak_memory_bytes - (peak.total_bytes() - peak.logits_bytes - peak.reserved_bytes);
+    }
+    const Eigen::Vector2d before = x;
+    x = memory_numbers(columns, bytes);
+    factors.reserved_bytes = x[0];
+    factors.logits_bytes_per_vocab_entry = std::max(x[1], 1e-6);
+    if ((x - before).cwiseAbs().maxCoeff() <= 1e-9 * x.cwiseAbs().maxCoeff()) break;
+  }
+  const double variance = (columns * x - bytes).squaredNorm() / std::max(1.0, static_cast<double>(n - 2));
+  const Eigen::Matrix2d covariance = variance * inverse_normal(columns);
+  fit.reserved_bytes = {fit.reserved_bytes.name, x[0], std::sqrt(std::abs(covariance(0, 0)))};
+  fit.logits_bytes_per_vocab_entry = {fit.logits_bytes_per_vocab_entry.name, x[1],
+                                      std::sqrt(std::abs(covariance(1, 1)))};
+  return fit;
 }
 
 void set_memory_factors(FrameworkFactors& factors, const FrameworkMemoryFit& memory) {

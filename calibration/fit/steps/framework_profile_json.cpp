@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "models/plan/plan_key.hpp"
+
 namespace packsim {
 
 using Json = nlohmann::ordered_json;
@@ -16,9 +18,30 @@ double percent_of(double fraction) {
   return std::stod(fmt::format("{:.2f}", 100 * fraction));
 }
 
+namespace {
+
+// First what every profile says, then what most frameworks do not do.
+Json execution_json(const ExecutionStyle& execution) {
+  const ParallelPlan plan{.execution = execution};
+  Json json;
+  for (const SaidByProfile said : {SaidByProfile::always, SaidByProfile::may}) {
+    for (const PlanKey& key : plan_keys()) {
+      if (key.profile != said) continue;
+      const PlanValue value = key.get(plan);
+      if (said == SaidByProfile::always || value != default_value(key))
+        std::visit([&](const auto& one) { json[std::string(key.name())] = one; }, value);
+    }
+  }
+  return json;
+}
+
+}  // namespace
+
 std::string framework_profile_text(const FrameworkProfile& profile, const std::string& description,
                                    const std::vector<FittedNumber>& numbers, const Json& provenance) {
-  const FrameworkFactors& factors = profile.factors;
+  Json fitted;
+  for (const FrameworkNumber& number : kFrameworkNumbers)
+    fitted[std::string(number.name)] = six_digits(profile.factors.*number.value);
   Json traits = Json::array();
   for (const PlanTrait trait : profile.fitted_on.traits) traits.push_back(plan_trait_kind(trait).name);
   Json json = {{"format", 3},
@@ -31,25 +54,8 @@ std::string framework_profile_text(const FrameworkProfile& profile, const std::s
                  {"traits", traits}}},
                {"source", profile.source},
                {"description", description},
-               {"plan",
-                {{"fp32_gradients", profile.execution.fp32_gradients},
-                 {"overlaps_states", profile.execution.overlaps_states},
-                 {"recompute_stops_early", profile.execution.recompute_stops_early},
-                 {"bucket_elements", profile.execution.bucket_elements}}},
-               {"fitted",
-                {{"linear_factor", six_digits(factors.linear_factor)},
-                 {"attention_factor", six_digits(factors.attention_factor)},
-                 {"exchange_in_node_factor", six_digits(factors.exchange_in_node_factor)},
-                 {"exchange_between_factor", six_digits(factors.exchange_between_factor)},
-                 {"micro_batch_s", six_digits(factors.micro_batch_s)},
-                 {"step_s", six_digits(factors.step_s)},
-                 {"reserved_bytes", six_digits(factors.reserved_bytes)},
-                 {"logits_bytes_per_vocab_entry", six_digits(factors.logits_bytes_per_vocab_entry)}}}};
-  // What most frameworks do not do is said of those that do.
-  if (profile.execution.overlaps_gather) json["plan"]["overlaps_gather"] = true;
-  if (profile.execution.overlaps_tensor) json["plan"]["overlaps_tensor"] = true;
-  if (profile.execution.plain_gradients) json["plan"]["plain_gradients"] = true;
-  if (profile.execution.launch_s != kTorchLaunch_s) json["plan"]["launch_s"] = profile.execution.launch_s;
+               {"plan", execution_json(profile.execution)},
+               {"fitted", fitted}};
   Json errors = Json::object();
   for (const FittedNumber& number : numbers) {
     if (number.standard_error > 0) errors[number.name] = six_digits(number.standard_error);

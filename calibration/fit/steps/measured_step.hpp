@@ -27,7 +27,7 @@ std::vector<MeasuredStep> measured_steps(const Measurements& measurements,
                                          const std::function<Transformer(const std::string&)>& model,
                                          const Cluster& cluster, const HardwareProfile& hardware);
 
-/// Of its largest micro-batch.
+/// The peak is that of the step's largest micro-batch.
 MemoryPeak peak_memory_of(const MeasuredStep& step, const FrameworkFactors& factors);
 
 }  // namespace packsim

@@ -151,7 +151,8 @@ void set_times(const TimeFit& times, StepFit& fit) {
   for (std::size_t k = 0; k < kNTimeFactors; ++k) {
     const auto row = static_cast<Eigen::Index>(k);
     const double log_error = std::sqrt(times.log_covariance(row, row));
-    fit.numbers.push_back({std::string(kTimeFactorNames[k]), times.factors[k], times.factors[k] * log_error});
+    fit.numbers.push_back(
+        {std::string(kFrameworkNumbers[k].name), times.factors[k], times.factors[k] * log_error});
     for (Eigen::Index other = 0; other < times.log_covariance.cols(); ++other)
       fit.profile.log_covariance.push_back(times.log_covariance(row, other));
   }

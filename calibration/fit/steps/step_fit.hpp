@@ -39,9 +39,9 @@ struct StepFitProblem {
 struct StepFit {
   FrameworkProfile profile;           ///< its numbers, covariance, left-out error and plan
   std::vector<FittedNumber> numbers;  ///< the time factors with their standard errors
-  /// Of each table of mixed packs: the length at which a pack of equal documents, the last one shorter, has
-  /// the attention that the rows show, with whatever imbalance the timed iterations had. Fitted beside the
-  /// factors, and of no other use.
+  /// Each table of mixed packs has the length at which a pack of equal documents, the last one shorter, has
+  /// the attention that the rows show, with whatever imbalance the timed iterations had. It is fitted beside
+  /// the factors, and of no other use.
   std::map<std::string, double> effective_document_tokens;
   std::vector<double> predicted_s;                      ///< [n_rows], 0 where out of memory
   std::vector<double> left_out_s;                       ///< [n_rows], predicted by a fit without the row

@@ -1,19 +1,12 @@
 #include "calibration/fit/steps/step_terms.hpp"
 
-#include <algorithm>
-
 #include "models/state_traffic.hpp"
-#include "models/step/micro_batch_time.hpp"
+#include "models/step/pass/pass_time.hpp"
 
 namespace packsim {
 namespace {
 
-constexpr std::size_t kAttentionFactor = 1;  // of kTimeFactorNames
-
-constexpr std::array<double FrameworkFactors::*, kNTimeFactors> kMembers = {
-    &FrameworkFactors::linear_factor,           &FrameworkFactors::attention_factor,
-    &FrameworkFactors::exchange_in_node_factor, &FrameworkFactors::exchange_between_factor,
-    &FrameworkFactors::micro_batch_s,           &FrameworkFactors::step_s};
+constexpr std::size_t kAttentionFactor = 1;  // of kFrameworkNumbers
 
 double seconds(std::int64_t time_ns) {
   return static_cast<double>(time_ns) * 1e-9;
@@ -48,12 +41,12 @@ std::int64_t gradient_sums_ns(const StatesPrice& states, std::int64_t n_micro_ba
 
 TimeFactors time_factors(const FrameworkFactors& factors) {
   TimeFactors values = {};
-  for (std::size_t k = 0; k < kNTimeFactors; ++k) values[k] = factors.*kMembers[k];
+  for (std::size_t k = 0; k < kNTimeFactors; ++k) values[k] = factors.*kFrameworkNumbers[k].value;
   return values;
 }
 
 void set_time_factors(FrameworkFactors& factors, const TimeFactors& values) {
-  for (std::size_t k = 0; k < kNTimeFactors; ++k) factors.*kMembers[k] = values[k];
+  for (std::size_t k = 0; k < kNTimeFactors; ++k) factors.*kFrameworkNumbers[k].value = values[k];
 }
 
 double StepTerms::time_s(const TimeFactors& factors) const {
@@ -78,7 +71,7 @@ StepTermsPricer::StepTermsPricer(const Transformer& model, const Cluster& cluste
 }
 
 double StepTermsPricer::micro_batch_s(std::size_t pricer, const StepPack& pack) {
-  // Without its factor attention takes nothing, whatever the documents.
+  // Attention takes nothing without its factor, whatever the documents.
   const std::span<const std::int32_t> documents = pack.lengths_tokens;
   StepPricer& steps = pricers_[pricer];
   const MicroBatchPrice price =

@@ -10,7 +10,7 @@
 
 namespace packsim {
 
-/// The factors that price time, in the order of kTimeFactorNames.
+/// The factors that price time, in the order of kFrameworkNumbers.
 using TimeFactors = std::array<double, kNTimeFactors>;
 
 TimeFactors time_factors(const FrameworkFactors& factors);

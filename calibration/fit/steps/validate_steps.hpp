@@ -13,14 +13,14 @@ namespace packsim {
 /// The kernels of a case "step model=...".
 using StepKernels = std::function<std::vector<KernelUse>(const KernelCase& step)>;
 
-/// With which framework profile steps are predicted beside the sum of their kernels: one that
+/// The framework profile with which steps are predicted beside the sum of their kernels: one that
 /// fit_framework_profile() makes of marked rows, or a given one. Neither: sums of kernels alone.
 struct StepValidationOptions {
   /// Rows that the profile is fitted to; the others are held out. Not beside `framework`.
   std::function<bool(const Measurement&)> is_fit_row = {};
   /// Judged on every row; all count as held out.
   std::optional<FrameworkProfile> framework = {};
-  /// By the name in the case. Like `cluster` it is not used without a framework profile.
+  /// Returns the model with the name in the case. Like `cluster` it is not used without a framework profile.
   std::function<Transformer(const std::string&)> model = {};
   Cluster cluster = {};  ///< the type of the nodes
 };
@@ -54,7 +54,7 @@ struct ErrorSummary {
   std::string worst_step;
 };
 
-/// Of predictions with a framework profile.
+/// The errors of predictions with a framework profile.
 struct FrameworkSummaries {
   ErrorSummary fitted;    ///< fit rows
   ErrorSummary left_out;  ///< fit rows, each by a fit without it

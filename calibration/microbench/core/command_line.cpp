@@ -65,12 +65,6 @@ const std::array kOptions = {
            "measure the cases again at which an earlier run failed, crashed, hung or was killed"},
     Option{"--device", "N", Integer{&CommandLine::device, 0, 1023},
            "the GPU that single-GPU kernels run on (default: the first of process 0)"},
-    Option{"--launcher", "NAME", Text{&CommandLine::launcher},
-           "what started the processes: none, torchrun, open_mpi, pmi or slurm (default: found)"},
-    Option{"--first-host", "HOST", Text{&CommandLine::first_host},
-           "where process 0 of several runs, HOST or HOST:PORT (default: found)"},
-    Option{"--meeting-file", "FILE", Text{&CommandLine::meeting_file},
-           "for several processes where no host is known: a file that all nodes see"},
     Option{"--list", "", Switch{&CommandLine::list},
            "print what can be measured here, with the libraries' versions"},
     Option{"--dry-run", "", Switch{&CommandLine::dry_run},
@@ -173,7 +167,9 @@ std::string help_text() {
   std::string text =
       "usage: packsim_microbench --plan FILE... --out FILE [options]\n"
       "Measures GPU kernels for packsim's hardware profiles. A run that was ended goes on with the same "
-      "command.\n\n";
+      "command.\nOn several nodes torchrun, srun or mpirun starts it; MASTER_ADDR, which torchrun sets, is "
+      "the host "
+      "of process 0.\n\n";
   for (const Option& option : kOptions) {
     std::string left =
         "  " + std::string(option.name) + (option.value.empty() ? "" : " " + std::string(option.value));

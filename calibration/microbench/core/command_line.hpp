@@ -1,9 +1,7 @@
 #pragma once
 
-#include <cstdint>
 #include <stdexcept>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace packsim::microbench {
@@ -20,10 +18,7 @@ struct CommandLine {
   double min_case_s = 0.15;  ///< shortest time for the samples of a case
   double warmup_s = 0.2;
   double case_timeout_s = 120;
-  int device = -1;           ///< -1: not given
-  std::string launcher;      ///< of several processes; empty: found by its environment variables
-  std::string first_host;    ///< where process 0 listens; empty: found
-  std::string meeting_file;  ///< on a file system that all nodes share; empty: none
+  int device = -1;  ///< -1: not given
   bool list = false;
   bool retry_failed = false;
   bool dry_run = false;

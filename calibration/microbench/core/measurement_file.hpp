@@ -31,7 +31,7 @@ struct MeasuredLine {
   Details details;
 };
 
-/// Of a line whose samples are too few because the budget ended.
+/// Marks a line whose samples are too few because the budget ended.
 constexpr std::string_view kCutFlag = "cut";
 
 std::string format_line(const SourceLine& line);

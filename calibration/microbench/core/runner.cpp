@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ostream>
 #include <stdexcept>
 
 #include "calibration/microbench/core/json_line.hpp"
@@ -70,7 +69,7 @@ class CaseRunner {
     return reason.starts_with(kFailed) ? reason : "";
   }
 
-  // Before anything else begins, as the file has room for one case that began and has no end.
+  // This comes before anything else begins, as the file has room for one case that began and has no end.
   void pass_by_broken_off() {
     if (run_.file == nullptr || run_.file->broken_off().empty()) return;
     const std::string& kernel = run_.file->broken_off();
@@ -116,7 +115,7 @@ class CaseRunner {
     bool is_cut = false;        // by the budget
   };
 
-  // Until the clocks and caches are those of a long run.
+  // Runs until the clocks and caches are those of a long run.
   Warmup warm_up(const StoppingRule& rule, const Prepared& prepared, bool all) {
     const double start_s = run_.now_s();
     // What is left of the budget is worth more samples than a warm-up that leaves none.
@@ -248,7 +247,7 @@ RunSummary run_cases(const std::vector<KernelCase>& cases, Machine& machine, con
     }
   }
   if (summary.ending == Ending::complete && summary.n_cut > 0) summary.ending = Ending::budget_spent;
-  // Without the word "complete" a reader knows that cases are missing; the budget is an interruption too.
+  // Readers see from the missing word "complete" that cases are missing; the budget is an interruption too.
   runner.write(format_end(summary.ending == Ending::complete));
   return summary;
 }

@@ -34,7 +34,7 @@ struct Run {
   std::function<double()> now_s;
   std::function<bool()> stop_asked;
   std::ostream* progress = nullptr;
-  /// Of one case by the clock on the wall; then the process ends with exit code 3. 0: no end.
+  /// Limits the wall time of one case; when it is over, the process ends with exit code 3. 0: no limit.
   double case_timeout_s = 0;
   bool retry_failed = false;  ///< measures the cases again at which the GPU failed
   Coordination* coordination = nullptr;

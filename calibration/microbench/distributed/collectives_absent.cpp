@@ -1,4 +1,4 @@
-// In the place of the .cu files of this folder that need NCCL, in a build without it.
+// This file takes the place of the .cu files of this folder that need NCCL, in a build without it.
 
 #include "calibration/microbench/distributed/collectives.hpp"
 

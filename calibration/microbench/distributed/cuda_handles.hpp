@@ -26,7 +26,8 @@ class OnDevice {
   int before_ = 0;
 };
 
-/// Of the GPU that is current when it is made. As its users have it: not blocking the default stream.
+/// A stream belongs to the GPU that is current when it is made. It does not block the default stream, as its
+/// users expect.
 class Stream {
  public:
   Stream() { check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreate"); }

@@ -9,7 +9,7 @@
 namespace packsim::microbench {
 namespace {
 
-// Without spaces, and empty where there is no GPU: the process then says so to all the others.
+// The text has no spaces, and is empty where there is no GPU: the process then says so to all the others.
 std::string uuids() {
   int n_gpus = 0;
   if (cudaGetDeviceCount(&n_gpus) != cudaSuccess) return "";

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "calibration/microbench/distributed/nccl_group.hpp"
+#include "calibration/microbench/distributed/processes/connection.hpp"
 #include "files/text/printable.hpp"
 
 #if NCCL_VERSION_CODE < NCCL_VERSION(2, 13, 0)

@@ -111,7 +111,7 @@ NcclWorld& nccl_world(Device& device) {
 }
 
 void close_collectives() {
-  // After an error the others are elsewhere, and taking a communicator apart would wait for them. The end of
+  // The others are elsewhere after an error, and taking a communicator apart would wait for them. The end of
   // the process takes care of it.
   if (std::uncaught_exceptions() > 0) return;
   delete the_world;

@@ -2,7 +2,6 @@
 
 #include <list>
 #include <memory>
-#include <utility>
 
 #include "calibration/microbench/distributed/nccl_group.hpp"
 

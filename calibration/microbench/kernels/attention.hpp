@@ -41,8 +41,8 @@ struct AttentionArrays {
 /// divided by sqrt(head_dim). Forward writes out and stats; backward reads them and writes the gradients.
 class Attention {
  public:
-  /// On the GPU that is current. Throws Unavailable where the program was built without cuDNN or cuDNN does
-  /// not run this shape, std::runtime_error where it fails.
+  /// Prepares the kernel on the GPU that is current. Throws Unavailable where the program was built without
+  /// cuDNN or cuDNN does not run this shape, std::runtime_error where it fails.
   Attention(const AttentionShape& shape, bool is_backward, cudaStream_t stream);
   ~Attention();
   Attention(Attention&&) noexcept;

@@ -1,4 +1,4 @@
-// In the place of attention.cpp in a build without cuDNN or its frontend.
+// This file takes the place of attention.cpp in a build without cuDNN or its frontend.
 
 #include "calibration/microbench/kernels/attention.hpp"
 

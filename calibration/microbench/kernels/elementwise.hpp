@@ -4,7 +4,6 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
-#include <string_view>
 
 #include "calibration/microbench/core/family.hpp"
 

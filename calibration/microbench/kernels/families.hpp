@@ -29,7 +29,7 @@ class GpuMachine : public Machine {
   const Nvml* nvml_;
 };
 
-/// As cudaDeviceGetPCIBusId gives it.
+/// Returns the id that cudaDeviceGetPCIBusId gives.
 std::string pci_bus_id(const Device& device);
 /// What is written down of the machine: GPU, driver, libraries, clocks, links, number of processes, the date.
 SourceLine describe_machine(Device& device, const Nvml& nvml, const std::string& command);

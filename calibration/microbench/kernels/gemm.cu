@@ -3,7 +3,6 @@
 #include <cublasLt.h>
 
 #include <array>
-#include <utility>
 #include <vector>
 
 #include "calibration/microbench/kernels/sampler.hpp"

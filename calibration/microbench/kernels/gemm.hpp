@@ -38,8 +38,8 @@ struct GemmShape {
 /// algorithm is the first that cuBLASLt's heuristic proposes for a workspace of 32 MiB, as in PyTorch.
 class Gemm {
  public:
-  /// On the GPU that is current. Throws Unavailable where the program was built without cuBLASLt or cuBLASLt
-  /// has no algorithm, std::runtime_error where it fails.
+  /// Prepares the product on the GPU that is current. Throws Unavailable where the program was built without
+  /// cuBLASLt or cuBLASLt has no algorithm, std::runtime_error where it fails.
   explicit Gemm(const GemmShape& shape);
   ~Gemm();
   Gemm(Gemm&&) noexcept;

@@ -1,4 +1,4 @@
-// In the place of gemm.cu in a build without cuBLASLt.
+// This file takes the place of gemm.cu in a build without cuBLASLt.
 
 #include "calibration/microbench/kernels/gemm.hpp"
 

@@ -70,7 +70,7 @@ class Operands {
   Operands(const Device& device, const std::vector<std::int64_t>& sizes_bytes, bool is_cold);
 
   std::int64_t n_copies() const { return n_copies_; }
-  /// Of every operand.
+  /// Describes the copies of every operand.
   Copies copies() const { return {n_copies_, stride_bytes_}; }
   /// All copies of all operands, as they lie in memory.
   const Buffer& buffer() const { return buffer_; }

@@ -95,7 +95,7 @@ def reference(q: Tensor, k: Tensor, v: Tensor, layout: DocumentLayout) -> Tensor
     return torch.einsum("hqk,khd->qhd", weights, v)
 
 
-# In the order of preference: fastest on GPUs first. The reference stands last, where nothing else works.
+# The fastest on GPUs is preferred and stands first. The reference stands last, where nothing else works.
 IMPLEMENTATIONS: dict[str, Attention] = {
     "flash_attn_3": partial(_flash_attention, "flash_attn_interface"),
     "flash_attn_2": partial(_flash_attention, "flash_attn"),

@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-# Of one function. A plan of single kernels has many widths, each compiled on its own; at the default of 8
-# PyTorch would go on without compiling, and say so in a log alone.
+# The limit is on the compilations of one function. A plan of single kernels has many widths, each compiled on
+# its own; at the default of 8 PyTorch would go on without compiling, and say so in a log alone.
 _MOST_COMPILATIONS = 256
 
 

@@ -67,7 +67,8 @@ class Layer(nn.Module):
         self.down = nn.Linear(a.ffn_size, hidden, bias=False)
 
     def forward(self, x: Tensor, cosine: Tensor, sine: Tensor, layout: DocumentLayout) -> Tensor:
-        # Inside the module, so that FSDP has the weights in place before anything is recomputed.
+        # Recomputation starts inside the module, so that FSDP has the weights in place before anything is
+        # recomputed.
         if self.is_checkpointed and torch.is_grad_enabled():
             # No dropout: there is no random state to keep.
             return checkpoint(

@@ -53,7 +53,7 @@ def row_losses(logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def write_logits_gradient(logits: Tensor, labels: Tensor, log_sums: Tensor, scale: Tensor) -> None:
-    """Over the logits: scale times the gradient of the sum of the row losses, softmax less one-hot label."""
+    """Overwrites logits by scale x the gradient of the sum of the row losses, softmax less one-hot label."""
     is_label = torch.arange(logits.shape[-1], device=logits.device) == labels.unsqueeze(-1)
     gradient = (logits.float() - log_sums.unsqueeze(-1)).exp() - is_label.float()
     logits.copy_(gradient * torch.where(labels != IGNORED_LABEL, scale, 0.0).unsqueeze(-1))
@@ -61,7 +61,7 @@ def write_logits_gradient(logits: Tensor, labels: Tensor, log_sums: Tensor, scal
 
 @dataclass(frozen=True)
 class PointwiseSizes:
-    """For which the operations are compiled beforehand; for others on their first call."""
+    """Sizes for which the operations are compiled beforehand; others are compiled on their first call."""
 
     hidden_size: int = 64
     ffn_size: int = 64

@@ -43,7 +43,7 @@ class Parallelism:
 
 @dataclass(frozen=True)
 class StepTimes:
-    """Of one step on one rank. backward waits for the gradients; optimizer for the weights."""
+    """The times of one step on one rank. backward waits for the gradients; optimizer for the weights."""
 
     forward_s: float
     backward_s: float
@@ -118,7 +118,7 @@ class Trainer:
         return times, torch.stack(loss_shares).sum()
 
     def mean_loss(self, share: Tensor) -> float:
-        """Of all ranks."""
+        """Returns the mean loss over all ranks."""
         total = share.double()
         if self._ranks.size > 1:
             dist.all_reduce(total)

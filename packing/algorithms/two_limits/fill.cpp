@@ -70,7 +70,7 @@ class TwoLimitFill {
     }
   }
 
-  // How many more packs of the pattern there are to be, of n_items each.
+  // The number of further packs of the pattern, with n_items each.
   std::int64_t repeats(std::int64_t n_items) {
     std::int64_t most = supply_.n_left() / (kLeastParts * n_items);
     if (most == 0) return 0;
@@ -157,13 +157,14 @@ class TwoLimitFill {
   double departure_cost_;
   TwoLimitSupply supply_;
   std::vector<Copies> pattern_;
-  // For the choice at hand: what a whole pack of a limit counts, and the room for it, in packs.
+  // These belong to the choice at hand: what a whole pack of a limit counts, and the room for it, in packs.
   double weight_tokens_ = 0, weight_extra_ = 0;
   double room_tokens_ = 0, room_extra_ = 0;
   bool falls_ = false;  // whether scores may fall with the length
 };
 
-// Within 0.5 % of what the sums of tokens and of extra sizes need, over-long items apart.
+// Tells whether n_packs is within 0.5 % of what the sums of tokens and of extra sizes need, over-long items
+// apart.
 bool is_near_bound(std::size_t n_packs, const TwoLimitSupply& all, const PackProblem& problem) {
   const std::int64_t tokens = (all.tokens_left() + problem.capacity_tokens - 1) / problem.capacity_tokens;
   const std::int64_t extra = (all.extra_left() + problem.extra_capacity - 1) / problem.extra_capacity;

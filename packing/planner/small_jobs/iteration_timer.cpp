@@ -4,12 +4,12 @@
 #include <cmath>
 #include <numeric>
 
-#include "packing/planner/never.hpp"
+#include "packing/algorithms/never.hpp"
 
 namespace packsim {
 namespace {
 
-// Where the i-th shortest of n packs comes.
+// The position of the i-th shortest of n packs.
 std::size_t place_in(RankOrder order, std::size_t i, std::size_t n) {
   switch (order) {
     case RankOrder::longest_last:
@@ -121,7 +121,7 @@ double IterationTimer::place_on_blocks(std::span<const TimedPack> packs) {
   return time_s;
 }
 
-// Of the packs of one rank. Places them.
+// Places the packs of one rank, and times them.
 double IterationTimer::pipeline_s(std::span<const std::size_t> longest_first,
                                   std::span<const TimedPack> packs, int first_gpu, RankOrder order) {
   const std::size_t n = longest_first.size();

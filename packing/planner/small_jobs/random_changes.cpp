@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "packing/planner/never.hpp"
+#include "packing/algorithms/never.hpp"
 
 namespace packsim {
 namespace {

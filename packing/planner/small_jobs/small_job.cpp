@@ -4,7 +4,7 @@
 #include <array>
 #include <numeric>
 
-#include "packing/planner/never.hpp"
+#include "packing/algorithms/never.hpp"
 #include "packing/planner/small_jobs/random_changes.hpp"
 
 namespace packsim {

@@ -13,7 +13,7 @@ namespace py = pybind11;
 /// OSError.
 void add_errors();
 
-/// load_scenario(), scenario_of_text(), and the class of scenarios.
+/// read_scenario(), and the class of scenarios.
 void add_scenario(py::module_& module);
 
 /// compare() and schedule_file().

@@ -22,7 +22,7 @@ class Work {
  public:
   Work(bool is_heard, const std::function<void(const Tell&)>& work) : is_heard_(is_heard), work_(work) {}
 
-  // On the work's thread.
+  // The work's thread runs this.
   void run() {
     try {
       work_([this](Told told) { tell(std::move(told)); });
@@ -34,8 +34,8 @@ class Work {
     news_.notify_one();
   }
 
-  // On the calling thread: what was told since the last time, after at most kLookForSignals, and whether the
-  // work goes on.
+  // The calling thread runs this. Returns what was told since the last time, after at most kLookForSignals,
+  // and whether the work goes on.
   std::pair<std::deque<Told>, bool> wait() {
     std::unique_lock lock(mutex_);
     news_.wait_for(lock, kLookForSignals, [&] { return is_done_ || !told_.empty(); });
@@ -44,7 +44,7 @@ class Work {
 
   void end() { is_to_end_ = true; }
 
-  // Of a work that is done.
+  // The work must be done.
   void rethrow() const {
     if (failure_) std::rethrow_exception(failure_);
   }

@@ -1,17 +1,20 @@
 #include "recommend/recommend.hpp"
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "files/version.hpp"
 #include "python/bindings/simulator/bindings.hpp"
 #include "python/bindings/simulator/interruptible.hpp"
 #include "python/bindings/simulator/scenario_source.hpp"
 #include "recommend/recommendation_text.hpp"
 #include "recommend/sensitivity.hpp"
 #include "reports/settings/trainer_settings.hpp"
+#include "scenarios/loader/lengths/with_lengths.hpp"
 
 namespace packsim::python {
 namespace {
@@ -21,18 +24,16 @@ using Offers = std::vector<std::pair<std::string, std::optional<double>>>;
 // What trainers are told of the best run, by file; and the settings that put the scenario on its cluster.
 using Answer = std::tuple<std::string, std::vector<std::pair<std::string, std::string>>, Settings>;
 
-Answer answer_of(const ScenarioSource& source, const Recommendation& found,
+Answer answer_of(const std::function<Scenario(const Settings&)>& load, const Recommendation& found,
                  const std::vector<Sensitivity>& sensitivities) {
-  Answer answer{recommendation_json(found, sensitivities), {}, {}};
+  Answer answer{recommendation_json(found, sensitivities, build_version()), {}, {}};
   if (found.ranking.empty()) return answer;
   const Candidate& best = found.candidates[found.ranking.front()];
   auto& [json, files, settings] = answer;
   settings = settings_of(found.question.offers[best.offer], best.nodes);
   for (const StrategyResult& run : found.report.runs) {
     if (run.name != best.strategy) continue;
-    const TrainerJob job =
-        trainer_job(found.report.manifest, run,
-                    source.load(settings, MistakenStrategies::leave_out).model.n_layers, best.nodes);
+    const TrainerJob job = trainer_job(found.report.manifest, run, load(settings).model.n_layers, best.nodes);
     for (const TrainerFormat& format : trainer_formats())
       files.emplace_back(std::string(format.file), format.settings(job));
     files.emplace_back("README.md", settings_readme(job));
@@ -46,11 +47,14 @@ Answer recommend_cluster(const std::string& text_or_path, const std::string& nam
                          std::optional<int> most_gpus, std::optional<double> deadline_hours,
                          std::optional<double> budget, bool fastest, bool simulates_all, int n_threads,
                          const py::object& progress) {
-  const ScenarioSource source{.text_or_path = text_or_path,
-                              .name = name,
-                              .data = data_paths(library),
-                              .settings = settings,
-                              .lengths = sources_of(lengths)};
+  const DataPaths data = data_paths(library);
+  const std::vector<LengthSource> given = sources_of(lengths);
+  const auto load = [&](const Settings& more) {
+    Settings all = settings;
+    all.insert(all.end(), more.begin(), more.end());
+    const Scenario scenario = read_scenario(text_or_path, name, all, data, MistakenStrategies::leave_out);
+    return given.empty() ? scenario : with_sources(scenario, given);
+  };
   Question question{.offers = {},
                     .node_counts = node_counts.empty() ? usual_node_counts() : node_counts,
                     .limits = {.most_gpus = most_gpus, .deadline_hours = deadline_hours, .budget = budget},
@@ -59,10 +63,9 @@ Answer recommend_cluster(const std::string& text_or_path, const std::string& nam
   for (const auto& [type, price] : offers) question.offers.push_back({.type = type, .gpu_hour_price = price});
   Answer answer;
   run_interruptibly(progress, [&](const Say& say) {
-    const auto load = [&](const Settings& more) { return source.load(more, MistakenStrategies::leave_out); };
     const RecommendOptions options{.n_threads = n_threads, .progress = say};
     const Recommendation found = recommend(load, question, options);
-    answer = answer_of(source, found, sensitivity_of(load, found, options));
+    answer = answer_of(load, found, sensitivity_of(load, found, options));
   });
   return answer;
 }
@@ -70,10 +73,7 @@ Answer recommend_cluster(const std::string& text_or_path, const std::string& nam
 }  // namespace
 
 void add_recommendation(py::module_& module) {
-  module.def("recommend", recommend_cluster, py::arg("text_or_path"), py::arg("name"), py::arg("settings"),
-             py::arg("library"), py::arg("lengths"), py::arg("offers"), py::arg("nodes"),
-             py::arg("most_gpus"), py::arg("deadline_hours"), py::arg("budget"), py::arg("fastest"),
-             py::arg("simulates_all"), py::arg("threads"), py::arg("progress"));
+  module.def("recommend", recommend_cluster);
 }
 
 }  // namespace packsim::python

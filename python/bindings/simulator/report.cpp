@@ -5,10 +5,8 @@
 
 #include "python/bindings/simulator/bindings.hpp"
 #include "reports/charts/charts_json.hpp"
-#include "reports/formats/json_format.hpp"
-#include "reports/formats/notebook_format.hpp"
+#include "reports/formats/formats.hpp"
 #include "reports/tables/typed_columns.hpp"
-#include "reports/write_report.hpp"
 
 namespace packsim::python {
 namespace {
@@ -43,7 +41,7 @@ void add_report(py::module_& module) {
       .def("to_json", to_json, Unlocked())
       .def("charts_json", to_charts_json, Unlocked())
       .def("notebook_html", to_notebook_html, Unlocked())
-      .def("save", write_report, py::arg("folder"), Unlocked())
+      .def("save", write_report, Unlocked())
       .def("columns", columns);
 }
 

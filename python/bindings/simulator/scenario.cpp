@@ -39,7 +39,7 @@ std::vector<std::string> strategy_names(const Scenario& scenario) {
 
 void add_scenario(py::module_& module) {
   py::class_<Scenario>(module, "Scenario")
-      .def("with_lengths", with_arrays, py::arg("sources"))
+      .def("with_lengths", with_arrays)
       .def("given_lengths", given_arrays)
       .def_property_readonly("strategies", strategy_names)
       .def_readonly("name", &Scenario::name)
@@ -50,18 +50,11 @@ void add_scenario(py::module_& module) {
       .def_readonly("baseline", &Scenario::baseline);
 
   module.def(
-      "load_scenario",
-      [](const std::string& path, const Settings& settings, const std::string& library) {
-        return load_scenario(path, data_paths(library), settings);
-      },
-      py::arg("path"), py::arg("settings"), py::arg("library"), py::call_guard<py::gil_scoped_release>());
-  module.def(
-      "scenario_of_text",
-      [](const std::string& text, const std::string& name, const Settings& settings,
+      "read_scenario",
+      [](const std::string& text_or_path, const std::string& name, const Settings& settings,
          const std::string& library) {
-        return load_scenario_text(text, name, data_paths(library), settings);
+        return read_scenario(text_or_path, name, settings, data_paths(library));
       },
-      py::arg("text"), py::arg("name"), py::arg("settings"), py::arg("library"),
       py::call_guard<py::gil_scoped_release>());
 }
 

@@ -19,12 +19,10 @@ std::vector<LengthSource> sources_of(const std::optional<NamedArrays>& arrays) {
   return given_sources(std::move(lengths));
 }
 
-Scenario ScenarioSource::load(const Settings& more, MistakenStrategies mistaken) const {
-  Settings all = settings;
-  all.insert(all.end(), more.begin(), more.end());
-  const Scenario scenario = name.empty() ? load_scenario(text_or_path, data, all, mistaken)
-                                         : load_scenario_text(text_or_path, name, data, all, mistaken);
-  return lengths.empty() ? scenario : with_sources(scenario, lengths);
+Scenario read_scenario(const std::string& text_or_path, const std::string& name, const Settings& settings,
+                       const DataPaths& data, MistakenStrategies mistaken) {
+  return name.empty() ? load_scenario(text_or_path, data, settings, mistaken)
+                      : load_scenario_text(text_or_path, name, data, settings, mistaken);
 }
 
 }  // namespace packsim::python

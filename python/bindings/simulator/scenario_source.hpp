@@ -27,16 +27,8 @@ DataPaths data_paths(const std::string& library);
 /// The sources that arrays stand for, which are copied; none for none. Throws as given_sources() does.
 std::vector<LengthSource> sources_of(const std::optional<NamedArrays>& arrays);
 
-/// Where a scenario is from, so that it can be read again with other settings, on any thread.
-struct ScenarioSource {
-  std::string text_or_path;
-  std::string name;  ///< of the text; empty: it is a path
-  DataPaths data;
-  Settings settings;
-  std::vector<LengthSource> lengths;  ///< in place of the scenario's, if there are any
-
-  /// Reads it with these settings after its own. Throws as load_scenario() does.
-  Scenario load(const Settings& more = {}, MistakenStrategies mistaken = MistakenStrategies::refuse) const;
-};
+/// Reads a scenario, on any thread. name: of the text; empty: it is a path. Throws as load_scenario() does.
+Scenario read_scenario(const std::string& text_or_path, const std::string& name, const Settings& settings,
+                       const DataPaths& data, MistakenStrategies mistaken = MistakenStrategies::refuse);
 
 }  // namespace packsim::python

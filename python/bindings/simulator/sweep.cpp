@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "experiment/plans/stopwatch.hpp"
+#include "files/version.hpp"
 #include "python/bindings/simulator/bindings.hpp"
 #include "python/bindings/simulator/interruptible.hpp"
 #include "python/bindings/simulator/scenario_source.hpp"
@@ -36,7 +37,7 @@ class GridDatabase {
  public:
   GridDatabase(const SweptGrid& swept, const std::string& path, const std::string& shard)
       : all_jobs_(jobs_of(swept.grid)),
-        database_(path, sweep_facts(swept.grid, swept.data, PACKSIM_VERSION, shard),
+        database_(path, sweep_facts(swept.grid, swept.data, build_version(), shard),
                   point_columns(swept.grid)) {}
 
   // The indices of the jobs, of all jobs of the grid, whose points are not there yet: all of a job's points
@@ -105,7 +106,7 @@ std::vector<SweepJob> jobs_to_run(GridDatabase& database, const std::string& sha
   return jobs;
 }
 
-// As `packsim sweep` does it.
+// Does what `packsim sweep` does.
 void run(const SweptGrid& swept, const std::string& out, const std::string& shard,
          const std::vector<std::string>& merged, const std::optional<Indices>& only_jobs, int n_threads,
          const py::object& progress) {
@@ -144,21 +145,18 @@ void run(const SweptGrid& swept, const std::string& out, const std::string& shar
 
 void add_sweep(py::module_& module) {
   py::class_<SweptGrid>(module, "Grid")
-      .def_property_readonly("n_points", [](const SweptGrid& swept) { return count_points(swept.grid); })
-      .def("run", run, py::arg("out"), py::arg("shard"), py::arg("merged"), py::arg("only_jobs"),
-           py::arg("threads"), py::arg("progress"))
+      .def("run", run)
       .def(
           "open",
           [](const SweptGrid& swept, const std::string& out) {
             return std::make_unique<GridDatabase>(swept, out, "");
           },
-          py::arg("out"), Unlocked());
+          Unlocked());
   py::class_<GridDatabase>(module, "GridDatabase")
-      .def("missing_parts", &GridDatabase::missing_parts, py::arg("n_parts"), Unlocked())
-      .def("merge", &GridDatabase::merge, py::arg("path"), Unlocked())
+      .def("missing_parts", &GridDatabase::missing_parts, Unlocked())
+      .def("merge", &GridDatabase::merge, Unlocked())
       .def("close", &GridDatabase::close, Unlocked());
-  module.def("read_grid", read, py::arg("path_or_text"), py::arg("name"), py::arg("varied"), py::arg("axes"),
-             py::arg("settings"), py::arg("lengths"), py::arg("library"));
+  module.def("read_grid", read);
 }
 
 }  // namespace packsim::python

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from packsim._loss_spans import LossSpans
+from packsim._loss_spans import IGNORE_INDEX, LossSpans
 from packsim._optional import import_optional
 from packsim.lengths.bad_rows import BadRows
 from packsim.lengths.result import LONGEST_TOKENS
-
-IGNORED_LABEL = -100
 
 Wants = Literal["tokens", "text", "anything"]
 
@@ -44,21 +43,27 @@ class Selection:
         return [self.column] + ([self.labels_column] if self.labels_column else [])
 
 
+def wanted_columns(
+    names: Sequence[str], selection: Selection, place: str, mistakes: list[str]
+) -> Iterator[str]:
+    """The columns to look at, of those that there are; what is wrong with their names goes to `mistakes`."""
+    shown = ", ".join(names) or "none"
+    if selection.column is None and selection.wants != "anything":
+        mistakes.append(f"{place}: expected column to be one of {shown}; got None")
+    for name in selection.columns or []:
+        n_found = list(names).count(name)
+        if n_found == 1:
+            yield name
+        else:
+            got = f"{n_found} columns of that name" if n_found else f"columns {shown}"
+            mistakes.append(f"{place}: expected a column {name}, got {got}")
+
+
 def schema_mistakes(schema: Any, selection: Selection, place: str) -> list[str]:
     """Why the columns of a schema cannot give lengths; empty where they can."""
-    names = ", ".join(schema.names) or "none"
-    if selection.column is None:
-        if selection.wants == "anything":
-            return []
-        return [f"{place}: expected column to be one of {names}; got None"]
-    mistakes = []
-    for name in selection.columns or []:
-        found = schema.get_all_field_indices(name)
-        if len(found) != 1:
-            got = f"columns {names}" if not found else f"{len(found)} columns of that name"
-            mistakes.append(f"{place}: expected a column {name}, got {got}")
-            continue
-        kind = schema.field(found[0]).type
+    mistakes: list[str] = []
+    for name in wanted_columns(schema.names, selection, place, mistakes):
+        kind = schema.field(name).type
         if selection.wants == "text" and not _is_text(kind):
             mistakes.append(f"{place}: column {name}: expected text, got {kind}")
         if selection.wants == "tokens" and not (
@@ -139,7 +144,7 @@ def loss_spans(
 
 
 def _mask(labels: Any) -> NDArray[np.bool_]:
-    mask: NDArray[np.bool_] = labels.to_numpy(zero_copy_only=False) != IGNORED_LABEL
+    mask: NDArray[np.bool_] = labels.to_numpy(zero_copy_only=False) != IGNORE_INDEX
     return np.asarray(mask, dtype=bool)
 
 

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-MOST_SHOWN = 10
+from packsim.lengths.errors import MOST_SHOWN
+
 _MOST_CHARACTERS = 40
 
 
@@ -78,10 +79,3 @@ def portable(error: Exception) -> Exception:
     notes = list(getattr(kept, "__notes__", ()))
     kept.__notes__ = [*notes, lines]
     return kept
-
-
-def first_of(mistakes: list[str]) -> list[str]:
-    """The first ten, and how many there are."""
-    if len(mistakes) <= MOST_SHOWN:
-        return mistakes
-    return [*mistakes[:MOST_SHOWN], f"{len(mistakes)} mistakes; these are the first {MOST_SHOWN}"]

@@ -38,12 +38,7 @@ class ChunkCache:
         text = "\0".join([str(FORMAT), *identity])
         self._key = hashlib.sha256(text.encode()).digest()
         self.folder = Path(folder) / self._key.hex()
-        self._corrupt: set[str] = set()
-
-    @property
-    def n_corrupt(self) -> int:
-        """Damaged files, each counted once."""
-        return len(self._corrupt)
+        self.corrupt: set[str] = set()  # names of damaged files
 
     def open(self) -> None:
         """Raises OSError where the folder cannot be made."""
@@ -68,7 +63,7 @@ class ChunkCache:
         self._write("complete", n_chunks.to_bytes(8, "little"))
 
     def _digest(self, name: str, payload: bytes) -> bytes:
-        """Of the bytes and where they belong."""
+        """Returns a digest of the bytes and where they belong."""
         return hashlib.sha256(self._key + name.encode() + b"\0" + payload).digest()
 
     def _read(self, name: str) -> bytes | None:
@@ -81,14 +76,14 @@ class ChunkCache:
         payload = content[head:]
         if content[:head] == _MAGIC + self._digest(name, payload):
             return payload
-        if name not in self._corrupt:
-            self._corrupt.add(name)
+        if name not in self.corrupt:
+            self.corrupt.add(name)
             message = f"{path}: expected a whole chunk, got a damaged one; it is measured again"
             warnings.warn(message, CacheWarning, stacklevel=2)
         return None
 
     def _write(self, name: str, payload: bytes) -> None:
-        with whole_file(self.folder / name, durable=False, removes_leftovers=False) as file:
+        with whole_file(self.folder / name, durable=False) as file:
             file.write(_MAGIC + self._digest(name, payload) + payload)
 
 

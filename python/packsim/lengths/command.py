@@ -85,7 +85,8 @@ def _run(options: argparse.Namespace) -> None:
     lengths.save(options.out)
     print(lengths)
     if options.out.endswith(".npy"):
-        print(f"Next, a scenario of your job: packsim new --lengths {shlex.quote(options.out)} --model config.json")
+        command = f"packsim new --lengths {shlex.quote(options.out)} --model config.json"
+        print(f"Next, a scenario of your job: {command}")
 
 
 def _tokenizer(options: argparse.Namespace) -> Any:
@@ -141,6 +142,6 @@ class _Progress:
         print(f"\r{n_samples}{of} samples, {per_s:.0f}/s", end="", file=self._stream, flush=True)
 
     def end(self) -> None:
-        """Before anything else is written there."""
+        """Ends the line before anything else is written there."""
         if self._is_shown:
             print(file=self._stream)

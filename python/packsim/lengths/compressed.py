@@ -17,14 +17,6 @@ def _plain(path: str) -> BinaryIO:
     return open(path, "rb", buffering=BUFFER_BYTES)
 
 
-def _gzip(path: str) -> BinaryIO:
-    return cast(BinaryIO, gzip.open(path, "rb"))
-
-
-def _bzip2(path: str) -> BinaryIO:
-    return cast(BinaryIO, bz2.open(path, "rb"))
-
-
 def _zstd(path: str) -> BinaryIO:
     arrow = import_optional("pyarrow", path)
     return io.BufferedReader(arrow.CompressedInputStream(arrow.OSFile(path), "zstd"), BUFFER_BYTES)
@@ -33,8 +25,8 @@ def _zstd(path: str) -> BinaryIO:
 # Name of a compression to what opens a file of it.
 COMPRESSIONS: dict[str, Callable[[str], BinaryIO]] = {
     "none": _plain,
-    "gz": _gzip,
-    "bz2": _bzip2,
+    "gz": lambda path: cast(BinaryIO, gzip.open(path, "rb")),
+    "bz2": lambda path: cast(BinaryIO, bz2.open(path, "rb")),
     "zstd": _zstd,
 }
 

@@ -6,10 +6,8 @@ import glob
 import os
 
 from packsim.lengths.arrow_columns import Selection
-from packsim.lengths.bad_rows import first_of
 from packsim.lengths.brace_patterns import expand_braces
-from packsim.lengths.errors import LengthsError
-from packsim.lengths.file_part import FilePart
+from packsim.lengths.errors import LengthsError, collected, first_of, raise_if_any
 from packsim.lengths.folders import folder_parts, json_index_parts
 from packsim.lengths.formats import FORMATS, format_of
 from packsim.lengths.parts import Part
@@ -26,18 +24,13 @@ def open_files(paths: list[str | os.PathLike[str]], selection: Selection) -> lis
     parts: list[Part] = []
     mistakes: list[str] = []
     for given in paths:
-        try:
+        found: list[str] = []
+        with collected(mistakes):
             found = _found(os.fspath(given))
-        except LengthsError as mistake:
-            mistakes.append(str(mistake))
-            continue
         for path in found:
-            try:
+            with collected(mistakes):
                 parts += _opened(path, selection)
-            except LengthsError as mistake:
-                mistakes.append(str(mistake))
-    if mistakes:
-        raise LengthsError("\n".join(mistakes))
+    raise_if_any(mistakes)
     return parts
 
 
@@ -55,8 +48,7 @@ def _found(given: str) -> list[str]:
                 f"{pattern}: expected a file, a folder or a pattern of them, got none of that name"
             )
         found += names
-    if mistakes:
-        raise LengthsError("\n".join(first_of(mistakes)))
+    raise_if_any(first_of(mistakes))
     return found
 
 
@@ -70,4 +62,4 @@ def _opened(path: str, selection: Selection) -> list[Part]:
     kind = format_of(path)
     if kind is None:
         raise LengthsError(f"{path}: expected a folder or a file ending in {', '.join(FORMATS)}")
-    return [FilePart(path, kind(path, selection))]
+    return [kind(path, selection)]

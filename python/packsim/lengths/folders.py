@@ -8,13 +8,11 @@ import re
 from typing import Any
 
 from packsim.lengths.arrow_columns import Selection
-from packsim.lengths.bad_rows import first_of
-from packsim.lengths.errors import LengthsError
-from packsim.lengths.file_part import FilePart
+from packsim.lengths.errors import LengthsError, first_of, raise_if_any
 from packsim.lengths.formats import FORMATS, JSON_INDEXES, ending_of, format_of
 from packsim.lengths.parts import Part
 
-# Of MDS and wids; of Dataset.save_to_disk(); of DatasetDict.save_to_disk().
+# These mark folders of MDS and wids; of Dataset.save_to_disk(); of DatasetDict.save_to_disk().
 _INDEX, _STATE, _SPLITS = "index.json", "state.json", "dataset_dict.json"
 # What Hugging Face writes beside data files.
 _NO_DATA = ("dataset_info.json", "dataset_infos.json")
@@ -59,7 +57,7 @@ def json_index_parts(path: str, selection: Selection) -> list[Part] | None:
 def _file_part(path: str, selection: Selection) -> Part:
     kind = format_of(path)
     assert kind is not None  # files of other endings have been passed over or refused
-    return FilePart(path, kind(path, selection))
+    return kind(path, selection)
 
 
 def _json(path: str) -> dict[str, Any]:
@@ -74,7 +72,7 @@ def _json(path: str) -> dict[str, Any]:
 
 
 def _saved_files(folder: str) -> list[str]:
-    """Of a `datasets.Dataset` on disk."""
+    """Returns the files of a `datasets.Dataset` on disk."""
     place = os.path.join(folder, _STATE)
     state = _json(place)
     if state.get("_indices_data_files"):
@@ -90,8 +88,7 @@ def _saved_files(folder: str) -> list[str]:
         for path in paths
         if not (path.endswith(".arrow") and os.path.isfile(path))
     ]
-    if mistakes:
-        raise LengthsError("\n".join(first_of(mistakes)))
+    raise_if_any(first_of(mistakes))
     return paths
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from packsim.lengths.arrow_columns import Selection
+from packsim.lengths.file_part import FilePart
 from packsim.lengths.line_file import LineFile
 from packsim.lengths.mds_folder import mds_parts
 from packsim.lengths.megatron_index import MegatronIndex
@@ -15,7 +16,7 @@ from packsim.lengths.webdataset_shard import WebDatasetShard
 from packsim.lengths.wids_index import wids_parts
 
 # Ending of a file's name to its reader.
-FORMATS: dict[str, Callable[[str, Selection], Any]] = {
+FORMATS: dict[str, Callable[[str, Selection], FilePart]] = {
     ".parquet": ParquetFile,
     ".arrow": ArrowFile,
     ".jsonl": LineFile,
@@ -40,11 +41,11 @@ JSON_INDEXES: dict[str, Callable[[str, dict[str, Any], Selection], list[Part]]] 
 }
 
 
-def format_of(path: str) -> Callable[[str, Selection], Any] | None:
+def format_of(path: str) -> Callable[[str, Selection], FilePart] | None:
     ending = ending_of(path)
     return None if ending is None else FORMATS[ending]
 
 
 def ending_of(path: str) -> str | None:
-    """Of the formats that are read."""
+    """Returns the path's ending, if it is one of the formats that are read."""
     return next((ending for ending in FORMATS if path.endswith(ending)), None)

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from functools import partial
 from typing import BinaryIO
 
-from packsim.lengths.arrow_columns import Selection
 from packsim.lengths.compressed import COMPRESSIONS
-from packsim.lengths.parts import Chunk, IsWanted
+from packsim.lengths.file_part import FilePart
+from packsim.lengths.parts import Chunk, IsWanted, in_turn
 from packsim.lengths.rows import LineRows
 
 
-class LineFile:
+class LineFile(FilePart):
     """Lines are read one after another; they are parsed where they are measured."""
 
-    n_samples: int | None = None
-
-    def __init__(self, path: str, selection: Selection) -> None:
-        self.place = path
-        self._selection = selection
-
-    def mistakes(self) -> list[str]:
+    def _mistakes(self) -> list[str]:
         with self._open() as file:
             first = file.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()
         if first.startswith(b"[") and self.place.endswith(".json"):
@@ -32,13 +26,10 @@ class LineFile:
         kind = {"gz": "gz", "zst": "zstd"}.get(self.place.rpartition(".")[2], "none")
         return COMPRESSIONS[kind](self.place)
 
-    def chunks(self, chunk_samples: int, is_wanted: IsWanted) -> Iterator[Chunk]:
+    def _chunks(self, chunk_samples: int, is_wanted: IsWanted) -> Iterator[Chunk]:
         with self._open() as file:
             lines = _without_last_empty_lines(file)
-            index = 0
-            while chunk := list(islice(lines, chunk_samples)):
-                yield index, LineRows(self.place, index * chunk_samples, chunk) if is_wanted(index) else None
-                index += 1
+            yield from in_turn(lines, chunk_samples, is_wanted, partial(LineRows, self.place))
 
 
 def _without_last_empty_lines(lines: Iterable[bytes]) -> Iterator[bytes]:

@@ -6,10 +6,10 @@ import os
 from typing import Any
 
 from packsim.lengths.arrow_columns import Selection
-from packsim.lengths.bad_rows import describe, first_of
+from packsim.lengths.bad_rows import describe
 from packsim.lengths.compressed import COMPRESSIONS
 from packsim.lengths.errors import LengthsError
-from packsim.lengths.file_part import FilePart
+from packsim.lengths.file_part import FilePart, parts_of_shards
 from packsim.lengths.mds_shard import MdsColumns, MdsFile, MdsShard
 from packsim.lengths.parts import Part
 
@@ -17,30 +17,21 @@ _VERSION = 2
 
 
 def mds_parts(path: str, index: dict[str, Any], selection: Selection) -> list[Part]:
-    """A part for each shard.
-
-    Raises
-    ------
-    LengthsError
-        With the first ten shards that are missing, or of another kind.
-    """
+    """A part for each shard: see `parts_of_shards()`."""
     if index.get("version") != _VERSION or not isinstance(index["shards"], list):
         raise LengthsError(
             f"{path}: expected a list of shards of version {_VERSION}, got version {index.get('version')}"
         )
-    parts: list[Part] = []
-    mistakes: list[str] = []
-    for number, shard in enumerate(index["shards"]):
+
+    def opened(shard: Any) -> FilePart:
         try:
-            file = _file(os.path.dirname(path), shard)
-            parts.append(FilePart(file.path, MdsShard(file, path, selection)))
-        except LengthsError as mistake:
-            mistakes.append(f"{path}: shard {number}: {mistake}")
+            return MdsShard(_file(os.path.dirname(path), shard), path, selection)
+        except LengthsError:
+            raise
         except (KeyError, TypeError, AttributeError, ValueError) as error:
-            mistakes.append(f"{path}: shard {number}: expected an entry as MDSWriter makes it, got {error!r}")
-    if mistakes:
-        raise LengthsError("\n".join(first_of(mistakes)))
-    return parts
+            raise LengthsError(f"expected an entry as MDSWriter makes it, got {error!r}") from error
+
+    return parts_of_shards(path, index["shards"], opened)
 
 
 def _file(folder: str, shard: dict[str, Any]) -> MdsFile:

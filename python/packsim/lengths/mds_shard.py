@@ -21,10 +21,11 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from packsim.lengths.arrow_columns import Selection
+from packsim.lengths.arrow_columns import Selection, wanted_columns
 from packsim.lengths.compressed import BUFFER_BYTES, COMPRESSIONS, skip
 from packsim.lengths.encoded_columns import column_mistakes
 from packsim.lengths.errors import LengthsError
+from packsim.lengths.file_part import FilePart
 from packsim.lengths.mds_encodings import MdsDecoder, kind_of
 from packsim.lengths.parts import Chunk, IsWanted, ranges
 from packsim.lengths.rows import EncodedRows
@@ -60,15 +61,13 @@ class MdsFile:
     hashes: dict[str, str]
 
 
-class MdsShard:
+class MdsShard(FilePart):
     """Samples are read one after another, so that a compressed shard need not be unpacked before."""
 
     def __init__(self, file: MdsFile, index_path: str, selection: Selection) -> None:
-        self.place = file.path
-        self.n_samples: int | None = file.n_samples
+        super().__init__(file.path, selection)
         self._file = file
         self._index_path = index_path
-        self._selection = selection
         self._told = struct.Struct(f"<{file.columns.sizes.count(None)}I")
         # A function that asks a whole sample for a pickle finds none, instead of bytes that it may count.
         loadable = [
@@ -76,7 +75,10 @@ class MdsShard:
         ]
         self._wanted = set(loadable if selection.columns is None else selection.columns)
 
-    def mistakes(self) -> list[str]:
+    def _n_samples(self) -> int:
+        return self._file.n_samples
+
+    def _mistakes(self) -> list[str]:
         n_bytes = os.path.getsize(self.place)
         if n_bytes != self._file.n_bytes:
             return [f"{self.place}: expected {self._file.n_bytes} bytes, as its index says, got {n_bytes}"]
@@ -84,20 +86,13 @@ class MdsShard:
 
     def _selection_mistakes(self) -> list[str]:
         encodings = self._file.columns.encoding_of
-        names = ", ".join(encodings)
         place, selection = self._index_path, self._selection
-        if selection.column is None and selection.wants != "anything":
-            return [f"{place}: expected column to be one of {names}; got None"]
-        mistakes = []
-        for name in selection.columns or []:
-            if name in encodings:
-                kind = kind_of(encodings[name])
-                mistakes += column_mistakes(name, kind, encodings[name], selection, place)
-            else:
-                mistakes.append(f"{place}: expected a column {name}, got columns {names}")
+        mistakes: list[str] = []
+        for name in wanted_columns(list(encodings), selection, place, mistakes):
+            mistakes += column_mistakes(name, kind_of(encodings[name]), encodings[name], selection, place)
         return mistakes
 
-    def chunks(self, chunk_samples: int, is_wanted: IsWanted) -> Iterator[Chunk]:
+    def _chunks(self, chunk_samples: int, is_wanted: IsWanted) -> Iterator[Chunk]:
         self._check_hashes()
         decode = MdsDecoder(self._file.columns.encoding_of, self._selection.wants)
         with COMPRESSIONS[self._file.compression](self.place) as file:

@@ -7,7 +7,7 @@ from typing import Any
 
 from packsim.lengths.arrow_columns import Selection
 from packsim.lengths.chunk_cache import ChunkCache
-from packsim.lengths.errors import LengthsError
+from packsim.lengths.errors import raise_if_any
 from packsim.lengths.file_part import FilePart
 from packsim.lengths.measurers import ColumnMeasurer, Measurer
 from packsim.lengths.measuring import Measuring, Progress
@@ -95,14 +95,13 @@ def measure_lengths(
     for name, value in (("processes", processes), ("batch_samples", batch_samples)):
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
             mistakes.append(f"{name}: expected an integer of at least 1, got {value!r}")
-    if measurer is None or mistakes:
-        raise LengthsError("\n".join(mistakes))
+    raise_if_any(mistakes)
+    assert measurer is not None
     selection = Selection(column, labels_column, measurer.wants)
     description, parts = parts_of(source, selection)
     # What the shards of a data set have in common is said once.
     mistakes = list(dict.fromkeys(mistake for part in parts for mistake in part.mistakes()))
-    if mistakes:
-        raise LengthsError("\n".join(mistakes))
+    raise_if_any(mistakes)
     caches = None
     if cache is not None:
         shared = [repr(column), repr(labels_column), str(batched), str(batch_samples)]
@@ -121,7 +120,8 @@ def measure_lengths(
 def _identities(
     parts: list[Part], measurer: Measurer, source_key: str | None, tokenizer_key: str | None
 ) -> list[list[str]]:
-    """Of every part with the tokenizer. Keys of the user add to what the data and the tokenizer tell."""
+    """Identifies every part with the tokenizer. Keys of the user add to what the data and the tokenizer
+    tell."""
     tokenizer = identity_of(measurer)
     mistakes = []
     if tokenizer is None and tokenizer_key is None:
@@ -132,8 +132,7 @@ def _identities(
     unknown = any(not isinstance(part, FilePart) and part.identity() is None for part in parts)
     if unknown and source_key is None:
         mistakes.append("source_key: expected a text with cache, as nothing else names the samples, got None")
-    if mistakes:
-        raise LengthsError("\n".join(mistakes))
+    raise_if_any(mistakes)
     shared = [repr(source_key), repr(tokenizer), repr(tokenizer_key)]
     # A source that has grown is another one, whatever its key says.
     return [[repr(part.identity()), repr(part.n_samples), *shared] for part in parts]

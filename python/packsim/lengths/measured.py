@@ -24,7 +24,7 @@ class Measured:
     place: str = ""
 
 
-# Of a row, as token_counts() gives it; None where the row was bad.
+# The counts of a row, as token_counts() gives them; None where the row was bad.
 RowCounts = tuple[int, "NDArray[np.bool_] | None"] | None
 
 
@@ -41,13 +41,13 @@ def measured_from(counts: list[RowCounts], rows: Rows, bad_rows: BadRows) -> Mea
 
 
 def _spans(counts: list[RowCounts], lengths_tokens: NDArray[np.int32]) -> LossSpans:
-    """Of rows that are all good and have labels."""
+    """Makes spans of rows that are all good and have labels."""
     masks = [count[1] for count in counts if count is not None and count[1] is not None]
     return LossSpans.of_mask(np.concatenate(masks), lengths_tokens)
 
 
 def count_results(values: list[Any], results: list[Any], rows: Rows, bad_rows: BadRows) -> Measured:
-    """Of what a tokenizer returned for the values that are not MISSING, in their order."""
+    """Counts what a tokenizer returned for the values that are not MISSING, in their order."""
     remaining = iter(results)
     counts: list[RowCounts] = []
     for row, value in enumerate(values):

@@ -1,4 +1,4 @@
-"""From rows to lengths: by columns of token ids, tokenizers, and callables."""
+"""Measurers make lengths of rows: by columns of token ids, tokenizers, and callables."""
 
 from __future__ import annotations
 
@@ -76,29 +76,18 @@ class TokenizerMeasurer:
     def measure(self, rows: Rows) -> Measured:
         bad_rows = BadRows()
         values = check_texts(rows.values(self.column, bad_rows), self.column, rows, bad_rows)
-        values, encodings = _encode(self._encode_batch, values, rows, bad_rows)
-        return count_results(values, [len(encoding) for encoding in encodings], rows, bad_rows)
+        values, results = _encode(self._encode_batch, values, rows, bad_rows)
+        return count_results(values, results, rows, bad_rows)
 
     def _encode_batch(self, texts: list[str]) -> list[Any]:
+        """Numbers of tokens, or their ids."""
         encode = getattr(self.tokenizer, "encode_batch_fast", self.tokenizer.encode_batch)
-        encodings: list[Any] = encode(texts, add_special_tokens=self.add_special_tokens)
-        return encodings
+        return [len(encoding) for encoding in encode(texts, add_special_tokens=self.add_special_tokens)]
 
 
 @dataclass(frozen=True)
-class TransformersMeasurer:
+class TransformersMeasurer(TokenizerMeasurer):
     """A tokenizer of the transformers package, told neither to pad nor to truncate."""
-
-    tokenizer: Any
-    column: str | None
-    add_special_tokens: bool
-    wants: Wants = "text"
-
-    def measure(self, rows: Rows) -> Measured:
-        bad_rows = BadRows()
-        values = check_texts(rows.values(self.column, bad_rows), self.column, rows, bad_rows)
-        values, ids = _encode(self._encode_batch, values, rows, bad_rows)
-        return count_results(values, ids, rows, bad_rows)
 
     def _encode_batch(self, texts: list[str]) -> list[Any]:
         ids: list[Any] = self.tokenizer(

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from packsim._loss_spans import LossSpans
-from packsim.lengths.bad_rows import MOST_SHOWN, BadRows
+from packsim.lengths.bad_rows import BadRows
 from packsim.lengths.chunk_cache import ChunkCache
-from packsim.lengths.errors import LengthsError
+from packsim.lengths.errors import MOST_SHOWN, LengthsError
 from packsim.lengths.measured import Measured
 from packsim.lengths.parts import Part
 from packsim.lengths.result import CacheUse, Lengths
@@ -61,20 +61,19 @@ class _Collected:
             raise LengthsError(self.bad_rows.message(self.n_samples)) from self.bad_rows.cause
 
 
+@dataclass(eq=False)
 class Measuring:
     """One run over the parts of a source."""
 
-    def __init__(
-        self, parts: list[Part], chunk_samples: int, workers: Workers, caches: list[ChunkCache] | None
-    ) -> None:
-        self._parts = parts
-        self._chunk_samples = chunk_samples
-        self._workers = workers
-        self._caches = caches
-        self._n_cached = self._n_measured = 0
+    parts: list[Part]
+    chunk_samples: int
+    workers: Workers
+    caches: list[ChunkCache] | None
+    _n_cached: int = 0
+    _n_measured: int = 0
 
     def run(self, source: str, progress: Progress | None) -> Lengths:
-        totals = [part.n_samples for part in self._parts]
+        totals = [part.n_samples for part in self.parts]
         total = None if None in totals else sum(n for n in totals if n is not None)
         collected = _Collected()
         for event in self._in_order():
@@ -98,7 +97,9 @@ class Measuring:
         if collected.n_samples == 0:
             raise LengthsError(f"{source}: expected at least one sample, got none")
         spans = [chunk.loss_spans for chunk in collected.chunks if chunk.loss_spans is not None]
-        use = CacheUse(self._n_cached, self._n_measured, sum(cache.n_corrupt for cache in self._caches or []))
+        use = CacheUse(
+            self._n_cached, self._n_measured, sum(len(cache.corrupt) for cache in self.caches or [])
+        )
         return Lengths(
             np.concatenate([chunk.lengths_tokens for chunk in collected.chunks]),
             LossSpans.joined(spans) if spans else None,
@@ -113,20 +114,20 @@ class Measuring:
         for event in self._events():
             pending.append(event)
             n_at_work += isinstance(event, Future)
-            while pending and (n_at_work >= self._workers.most_pending or not isinstance(pending[0], Future)):
+            while pending and (n_at_work >= self.workers.most_pending or not isinstance(pending[0], Future)):
                 n_at_work -= isinstance(pending[0], Future)
                 yield self._done(pending.popleft())
         while pending:
             yield self._done(pending.popleft())
 
     def _done(self, event: _Event) -> Measured | _PartEnd | Exception:
-        return self._workers.result(event) if isinstance(event, Future) else event
+        return self.workers.result(event) if isinstance(event, Future) else event
 
     def _events(self) -> Iterator[_Event]:
         """Reads ahead. A mistake of reading comes in its place, after the chunks before it."""
         try:
-            for number, part in enumerate(self._parts):
-                yield from self._events_of(part, self._caches[number] if self._caches else None)
+            for number, part in enumerate(self.parts):
+                yield from self._events_of(part, self.caches[number] if self.caches else None)
         except (LengthsError, OSError) as error:
             yield error
 
@@ -138,7 +139,7 @@ class Measuring:
                 self._n_cached += len(stored)
                 yield from stored
                 return
-        self._workers.start()
+        self.workers.start()
         from_cache: dict[int, Measured] = {}
 
         def is_wanted(index: int) -> bool:
@@ -150,14 +151,14 @@ class Measuring:
             return found is None
 
         n_chunks = 0
-        for index, rows in part.chunks(self._chunk_samples, is_wanted):
+        for index, rows in part.chunks(self.chunk_samples, is_wanted):
             n_chunks += 1
             if rows is None:
                 self._n_cached += 1
                 yield from_cache.pop(index)
             else:
                 self._n_measured += 1
-                yield self._workers.submit(rows, cache, index)
+                yield self.workers.submit(rows, cache, index)
         yield _PartEnd(part, cache, n_chunks)
 
     @staticmethod

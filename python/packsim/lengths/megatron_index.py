@@ -17,9 +17,8 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,8 +27,9 @@ from packsim._optional import import_optional
 from packsim.lengths.arrow_columns import Selection
 from packsim.lengths.bad_rows import describe
 from packsim.lengths.errors import LengthsError
-from packsim.lengths.parts import Chunk, IsWanted, ranges
-from packsim.lengths.rows import TableRows
+from packsim.lengths.file_part import FilePart
+from packsim.lengths.parts import Chunk, IsWanted, at_random, ranges
+from packsim.lengths.rows import Rows, TableRows
 
 _MAGIC = b"MMIDIDX\x00\x00"
 _HEAD = struct.Struct("<9sQBQQ")
@@ -43,44 +43,27 @@ _SAMPLES = ("document", "sequence")
 _BLOCK = 1 << 18
 
 
-@dataclass(frozen=True)
-class _Layout:
+class _Layout(NamedTuple):
     n_sequences: int
     n_document_indices: int
     item_bytes: int
-
-    @property
-    def lengths_at(self) -> int:
-        return _HEAD.size
-
-    @property
-    def pointers_at(self) -> int:
-        return self.lengths_at + 4 * self.n_sequences
-
-    @property
-    def documents_at(self) -> int:
-        return self.pointers_at + 8 * self.n_sequences
-
-    @property
-    def end(self) -> int:
-        return self.documents_at + 8 * self.n_document_indices
+    pointers_at: int
+    documents_at: int
 
 
-class MegatronIndex:
+class MegatronIndex(FilePart):
     """Column `document` has the tokens of each document, column `sequence` of each sequence."""
 
     def __init__(self, path: str, selection: Selection) -> None:
-        self.place = path
-        self._selection = selection
+        super().__init__(path, selection)
         self._column = selection.column or "document"
 
-    @property
-    def n_samples(self) -> int | None:
+    def _n_samples(self) -> int:
         if self._column == "sequence":
             return self._layout.n_sequences
         return self._layout.n_document_indices - 1
 
-    def mistakes(self) -> list[str]:
+    def _mistakes(self) -> list[str]:
         mistakes = self._selection_mistakes()
         if mistakes:
             return mistakes
@@ -96,23 +79,21 @@ class MegatronIndex:
             )
         return mistakes
 
-    def chunks(self, chunk_samples: int, is_wanted: IsWanted) -> Iterator[Chunk]:
+    def _chunks(self, chunk_samples: int, is_wanted: IsWanted) -> Iterator[Chunk]:
         arrow = import_optional("pyarrow", self.place)
-        n_samples = self.n_samples
-        assert n_samples is not None
         with open(self.place, "rb") as file:
-            for index, first_row, end_row in ranges(n_samples, chunk_samples):
-                if not is_wanted(index):
-                    yield index, None
-                    continue
+
+            def rows(first_row: int, end_row: int) -> Rows:
                 lengths = self._lengths(file, first_row, end_row)
-                yield index, TableRows(self.place, first_row, arrow.table({self._column: lengths}))
+                return TableRows(self.place, first_row, arrow.table({self._column: lengths}))
+
+            yield from at_random(self._n_samples(), chunk_samples, is_wanted, rows)
 
     def _lengths(self, file: BinaryIO, begin: int, end: int) -> NDArray[Any]:
         if self._column == "sequence":
-            return self._read(file, "<i4", self._layout.lengths_at, begin, end)
+            return self._read(file, "<i4", _HEAD.size, begin, end)
         bounds = self._read(file, "<i8", self._layout.documents_at, begin, end + 1)
-        of_sequences = self._read(file, "<i4", self._layout.lengths_at, int(bounds[0]), int(bounds[-1]))
+        of_sequences = self._read(file, "<i4", _HEAD.size, int(bounds[0]), int(bounds[-1]))
         before = np.concatenate([np.zeros(1, np.int64), np.cumsum(of_sequences, dtype=np.int64)])
         lengths: NDArray[np.int64] = np.diff(before[bounds - bounds[0]])
         return lengths
@@ -137,13 +118,15 @@ class MegatronIndex:
             raise LengthsError(f"{self.place}: expected a type code in 1..{max(_ITEM_BYTES)}, got {code}")
         if n_document_indices < 1:
             raise LengthsError(f"{self.place}: expected at least 1 document index, got 0")
-        layout = _Layout(n_sequences, n_document_indices, _ITEM_BYTES[code])
-        if n_bytes not in (layout.end, layout.end + n_sequences):
+        pointers_at = _HEAD.size + 4 * n_sequences
+        documents_at = pointers_at + 8 * n_sequences
+        end = documents_at + 8 * n_document_indices
+        if n_bytes not in (end, end + n_sequences):
             raise LengthsError(
-                f"{self.place}: expected {layout.end} bytes for {n_sequences} sequences and "
-                f"{n_document_indices - 1} documents, or {layout.end + n_sequences} with modes, got {n_bytes}"
+                f"{self.place}: expected {end} bytes for {n_sequences} sequences and "
+                f"{n_document_indices - 1} documents, or {end + n_sequences} with modes, got {n_bytes}"
             )
-        return layout
+        return _Layout(n_sequences, n_document_indices, _ITEM_BYTES[code], pointers_at, documents_at)
 
     def _selection_mistakes(self) -> list[str]:
         mistakes = []
@@ -164,9 +147,8 @@ class MegatronIndex:
         """And the bytes that the .bin has. Each pointer is behind the sequence before it."""
         layout = self._layout
         at = 0
-        for begin in range(0, layout.n_sequences, _BLOCK):
-            end = min(begin + _BLOCK, layout.n_sequences)
-            lengths = self._read(file, "<i4", layout.lengths_at, begin, end)
+        for _, begin, end in ranges(layout.n_sequences, _BLOCK):
+            lengths = self._read(file, "<i4", _HEAD.size, begin, end)
             pointers = self._read(file, "<i8", layout.pointers_at, begin, end)
             if lengths.min() < 0:
                 row = int(np.argmax(lengths < 0))
@@ -186,8 +168,7 @@ class MegatronIndex:
         """Documents start at sequence 0, never go back, and end with the last sequence."""
         layout = self._layout
         before = 0
-        for begin in range(0, layout.n_document_indices, _BLOCK):
-            end = min(begin + _BLOCK, layout.n_document_indices)
+        for _, begin, end in ranges(layout.n_document_indices, _BLOCK):
             starts = self._read(file, "<i8", layout.documents_at, begin, end)
             if begin == 0 and starts[0] != 0:
                 return [f"{self.place}: document 0: expected to start at sequence 0, got {starts[0]}"]
@@ -207,10 +188,8 @@ class MegatronIndex:
         return []
 
     def _read(self, file: BinaryIO, dtype: str, at: int, begin: int, end: int) -> NDArray[Any]:
-        item_bytes = np.dtype(dtype).itemsize
-        file.seek(at + begin * item_bytes)
-        content = file.read((end - begin) * item_bytes)
-        values: NDArray[Any] = np.frombuffer(content, dtype)
+        file.seek(at + begin * np.dtype(dtype).itemsize)
+        values: NDArray[Any] = np.fromfile(file, dtype, end - begin)
         if len(values) != end - begin:
             raise LengthsError(
                 f"{self.place}: expected a file that stays as it is, got a shorter one meanwhile"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Protocol
+from itertools import count, islice
+from typing import Any
 
 from packsim.lengths.rows import Rows
 
@@ -12,62 +14,53 @@ IsWanted = Callable[[int], bool]
 Chunk = tuple[int, "Rows | None"]
 
 
-class Part(Protocol):
-    """Chunk k of a part holds its samples k * chunk_samples and on; only the last is shorter."""
+class Part(ABC):
+    """Chunk k of a part holds its samples k * chunk_samples and on; only the last is shorter.
+
+    Attributes
+    ----------
+    place : str
+        How errors name it.
+    """
+
+    place: str
 
     @property
-    def place(self) -> str:
-        """How errors name it."""
-
-    @property
+    @abstractmethod
     def n_samples(self) -> int | None:
         """None where only reading tells."""
 
     def mistakes(self) -> list[str]:
         """What the head of the part already shows to be wrong, such as a missing column."""
+        return []
 
     def identity(self) -> str | None:
         """A text that no other content has; None where nothing tells. May read all of it."""
+        return None
 
+    @abstractmethod
     def chunks(self, chunk_samples: int, is_wanted: IsWanted) -> Iterator[Chunk]:
         """Every chunk once, in order. `is_wanted` is asked before a chunk's rows are kept."""
 
 
-def cut(
-    pieces: Iterable[tuple[int, Any]], chunk_samples: int, is_wanted: IsWanted
-) -> Iterator[tuple[int, int, list[Any] | None]]:
-    """Cuts Arrow data at the boundaries of chunks.
+def in_turn(
+    samples: Iterable[Any], chunk_samples: int, is_wanted: IsWanted, rows: Callable[[int, list[Any]], Rows]
+) -> Iterator[Chunk]:
+    """The chunks of samples one after another. rows: of the first row and the samples from there."""
+    iterator = iter(samples)
+    for index in count():
+        chunk = list(islice(iterator, chunk_samples))
+        if not chunk:
+            return
+        yield index, rows(index * chunk_samples, chunk) if is_wanted(index) else None
 
-    Parameters
-    ----------
-    pieces : iterable of (int, Any)
-        Number of rows, and something with `slice(offset, length)`; None where no chunk in it is wanted.
-    chunk_samples : int
-        Rows a chunk.
-    is_wanted : callable
-        Whether a chunk is.
 
-    Yields
-    ------
-    tuple
-        Chunk index, its first row, and its slices, None where it is not wanted.
-    """
-    index = filled = 0
-    kept: list[Any] | None = [] if is_wanted(0) else None
-    for n_rows, data in pieces:
-        at = 0
-        while at < n_rows:
-            n_taken = min(n_rows - at, chunk_samples - filled)
-            if kept is not None:
-                kept.append(data.slice(at, n_taken))
-            at += n_taken
-            filled += n_taken
-            if filled == chunk_samples:
-                yield index, index * chunk_samples, kept
-                index, filled = index + 1, 0
-                kept = [] if is_wanted(index) else None
-    if filled:
-        yield index, index * chunk_samples, kept
+def at_random(
+    n_samples: int, chunk_samples: int, is_wanted: IsWanted, rows: Callable[[int, int], Rows]
+) -> Iterator[Chunk]:
+    """The chunks of samples that can be reached at random. rows: from a first row to an end row."""
+    for index, first_row, end_row in ranges(n_samples, chunk_samples):
+        yield index, rows(first_row, end_row) if is_wanted(index) else None
 
 
 def ranges(n_samples: int, chunk_samples: int) -> Iterator[tuple[int, int, int]]:

@@ -17,7 +17,7 @@ from packsim.lengths.errors import LengthsError
 # The longest sample that packsim packs: scenarios/loader/lengths/length_text.hpp refuses longer ones.
 LONGEST_TOKENS = 16_777_216
 
-# In .npy files, as scenarios/loader/lengths/npy_lengths.cpp reads them.
+# Arrays in .npy files have these names and types, as scenarios/loader/lengths/npy_lengths.cpp reads them.
 _SPAN_ARRAYS = ("offsets", "begins", "ends")
 _DTYPES = ("<i4", "<i8", "<u2", "<u4", "<u8")
 

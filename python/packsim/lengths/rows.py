@@ -35,29 +35,18 @@ class SampleRows:
 
     def values(self, column: str | None, bad_rows: BadRows) -> list[Any]:
         """A value a row; MISSING where the row was bad."""
-        return [
-            value_of(sample, column, self.place(row), bad_rows) for row, sample in enumerate(self.samples)
-        ]
+        return [self._value(row, sample, column, bad_rows) for row, sample in enumerate(self.samples)]
+
+    def _value(self, row: int, sample: Any, column: str | None, bad_rows: BadRows) -> Any:
+        return value_of(sample, column, self.place(row), bad_rows)
 
 
 @dataclass(frozen=True)
-class LineRows:
+class LineRows(SampleRows):
     """Lines of JSON, not parsed yet. Places are path:line, counted from 1."""
-
-    source: str
-    first_row: int
-    lines: list[bytes]
-
-    @property
-    def n_samples(self) -> int:
-        return len(self.lines)
 
     def place(self, row: int) -> str:
         return f"{self.source}:{self.first_row + row + 1}"
-
-    def values(self, column: str | None, bad_rows: BadRows) -> list[Any]:
-        """A value a line; MISSING where the line was bad."""
-        return [self._value(row, line, column, bad_rows) for row, line in enumerate(self.lines)]
 
     def _value(self, row: int, line: bytes, column: str | None, bad_rows: BadRows) -> Any:
         try:
@@ -126,45 +115,27 @@ class TableRows:
 
 
 @dataclass(frozen=True)
-class EncodedRows:
+class EncodedRows(SampleRows):
     """Samples whose columns are bytes, decoded where they are measured. Rows count from 0.
 
     `decode` gives the value of a column from the columns of a sample; it raises Undecodable. `keys` name the
     samples in the data, where they have names.
     """
 
-    source: str
-    first_row: int
-    samples: list[dict[str, bytes]]
     decode: Callable[[str, bytes], Any]
     keys: list[str] | None = None
 
-    @property
-    def n_samples(self) -> int:
-        return len(self.samples)
-
     def place(self, row: int) -> str:
-        key = f" ({self.keys[row]})" if self.keys else ""
-        return f"{self.source}: row {self.first_row + row}{key}"
-
-    def values(self, column: str | None, bad_rows: BadRows) -> list[Any]:
-        """A value a row; MISSING where the row was bad."""
-        return [self._value(row, sample, column, bad_rows) for row, sample in enumerate(self.samples)]
+        return f"{super().place(row)} ({self.keys[row]})" if self.keys else super().place(row)
 
     def _value(self, row: int, sample: dict[str, bytes], column: str | None, bad_rows: BadRows) -> Any:
+        names = sample if column is None else sample.keys() & {column}
         try:
-            if column is None:
-                return {name: self.decode(name, content) for name, content in sample.items()}
-            if column not in sample:
-                return value_of(sample, column, self.place(row), bad_rows)
-            value = self.decode(column, sample[column])
+            decoded = {name: self.decode(name, sample[name]) for name in names}
         except Undecodable as mistake:
             bad_rows.add(f"{self.place(row)}: column {mistake.column}", mistake.expected, mistake.got)
             return MISSING
-        if value is None:
-            bad_rows.add(self.place(row), f"a value in column {column}", "None")
-            return MISSING
-        return value
+        return value_of(sample | decoded, column, self.place(row), bad_rows)
 
 
 class Undecodable(ValueError):
@@ -177,7 +148,7 @@ class Undecodable(ValueError):
         self.got = got
 
 
-Rows = SampleRows | LineRows | TableRows | EncodedRows
+Rows = SampleRows | TableRows
 
 
 def value_of(sample: Any, column: str | None, place: str, bad_rows: BadRows) -> Any:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from functools import partial
 from typing import Any
 
 from packsim.lengths.arrow_columns import Selection, schema_mistakes
-from packsim.lengths.parts import Chunk, IsWanted, ranges
-from packsim.lengths.rows import SampleRows, TableRows
+from packsim.lengths.parts import Chunk, IsWanted, Part, at_random, in_turn
+from packsim.lengths.rows import Rows, SampleRows, TableRows
 
 
 @dataclass(frozen=True)
-class SequencePart:
+class SequencePart(Part):
     """Samples that can be reached at random."""
 
     samples: Sequence[Any]
@@ -23,46 +23,27 @@ class SequencePart:
     def n_samples(self) -> int | None:
         return len(self.samples)
 
-    def mistakes(self) -> list[str]:
-        return []
-
-    def identity(self) -> str | None:
-        return None
-
     def chunks(self, chunk_samples: int, is_wanted: IsWanted) -> Iterator[Chunk]:
-        for index, first_row, end_row in ranges(len(self.samples), chunk_samples):
-            if not is_wanted(index):
-                yield index, None
-                continue
-            samples = [self.samples[row] for row in range(first_row, end_row)]
-            yield index, SampleRows(self.place, first_row, samples)
+        return at_random(len(self.samples), chunk_samples, is_wanted, self._rows)
+
+    def _rows(self, first_row: int, end_row: int) -> Rows:
+        return SampleRows(self.place, first_row, [self.samples[row] for row in range(first_row, end_row)])
 
 
 @dataclass(frozen=True)
-class IterablePart:
+class IterablePart(Part):
     """Samples one after another; what is not wanted is still gone through."""
 
     samples: Iterable[Any]
     place: str
     n_samples: int | None = None
 
-    def mistakes(self) -> list[str]:
-        return []
-
-    def identity(self) -> str | None:
-        return None
-
     def chunks(self, chunk_samples: int, is_wanted: IsWanted) -> Iterator[Chunk]:
-        iterator = iter(self.samples)
-        index = 0
-        while samples := list(islice(iterator, chunk_samples)):
-            rows = SampleRows(self.place, index * chunk_samples, samples) if is_wanted(index) else None
-            yield index, rows
-            index += 1
+        return in_turn(self.samples, chunk_samples, is_wanted, partial(SampleRows, self.place))
 
 
 @dataclass(frozen=True)
-class DatasetPart:
+class DatasetPart(Part):
     """A `datasets.Dataset`: read as Arrow, or row by row where it has a transform of its own."""
 
     dataset: Any
@@ -86,15 +67,11 @@ class DatasetPart:
         return None if self._has_transform() else f"datasets {self.dataset._fingerprint}"
 
     def chunks(self, chunk_samples: int, is_wanted: IsWanted) -> Iterator[Chunk]:
-        has_transform = self._has_transform()
-        dataset = self.dataset
-        if not has_transform:
-            dataset = dataset.with_format("arrow", columns=self.selection.columns)
-        for index, first_row, end_row in ranges(len(self.dataset), chunk_samples):
-            if not is_wanted(index):
-                yield index, None
-            elif has_transform:
-                samples = [dataset[row] for row in range(first_row, end_row)]
-                yield index, SampleRows(self.place, first_row, samples)
-            else:
-                yield index, TableRows(self.place, first_row, dataset[first_row:end_row])
+        if self._has_transform():
+            return SequencePart(self.dataset, self.place).chunks(chunk_samples, is_wanted)
+        dataset = self.dataset.with_format("arrow", columns=self.selection.columns)
+
+        def rows(first_row: int, end_row: int) -> Rows:
+            return TableRows(self.place, first_row, dataset[first_row:end_row])
+
+        return at_random(len(dataset), chunk_samples, is_wanted, rows)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from packsim._optional import import_optional
 from packsim.lengths.arrow_columns import Selection, schema_mistakes
-from packsim.lengths.parts import Chunk, IsWanted, cut, ranges
-from packsim.lengths.rows import TableRows
+from packsim.lengths.file_part import FilePart
+from packsim.lengths.parts import Chunk, IsWanted, Part, at_random
+from packsim.lengths.rows import Rows, TableRows
 
 # Parquet pages come through a buffer of this size, and none are fetched ahead: with only one of these,
 # pyarrow holds a column of a whole row group.
@@ -19,20 +22,52 @@ _PARQUET_BUFFER_BYTES = 1 << 20
 _CSV_BLOCK_BYTES = 64 << 20
 
 
-def _rows(place: str, selection: Selection, cut_pieces: Iterator[tuple[int, int, Any]]) -> Iterator[Chunk]:
-    arrow = import_optional("pyarrow", "Arrow data")
-    for index, first_row, pieces in cut_pieces:
-        if pieces is None:
-            yield index, None
-            continue
-        table = arrow.Table.from_batches(pieces)
-        if selection.columns is not None:
-            table = table.select(selection.columns)
-        yield index, TableRows(place, first_row, table)
+def _cut(
+    place: str,
+    selection: Selection,
+    pieces: Iterable[tuple[int, Any]],
+    chunk_samples: int,
+    is_wanted: IsWanted,
+) -> Iterator[Chunk]:
+    """Cuts record batches at the boundaries of chunks.
+
+    pieces: number of rows, and a batch; None where no chunk in it is wanted.
+    """
+    index = filled = 0
+    kept: list[Any] | None = [] if is_wanted(0) else None
+
+    def chunk() -> Chunk:
+        if kept is None:
+            return index, None
+        table = import_optional("pyarrow", "Arrow data").Table.from_batches(kept)
+        return index, TableRows(place, index * chunk_samples, _selected(table, selection))
+
+    for n_rows, batch in pieces:
+        at = 0
+        while at < n_rows:
+            n_taken = min(n_rows - at, chunk_samples - filled)
+            if kept is not None:
+                kept.append(batch.slice(at, n_taken))
+            at += n_taken
+            filled += n_taken
+            if filled == chunk_samples:
+                yield chunk()
+                index, filled = index + 1, 0
+                kept = [] if is_wanted(index) else None
+    if filled:
+        yield chunk()
+
+
+def _selected(table: Any, selection: Selection) -> Any:
+    return table if selection.columns is None else table.select(selection.columns)
+
+
+def _pieces(batches: Iterable[Any]) -> Iterator[tuple[int, Any]]:
+    return ((batch.num_rows, batch) for batch in batches)
 
 
 @dataclass(frozen=True)
-class TablePart:
+class TablePart(Part):
     """A `pyarrow.Table` or `RecordBatch`."""
 
     table: Any
@@ -46,19 +81,17 @@ class TablePart:
     def mistakes(self) -> list[str]:
         return schema_mistakes(self.table.schema, self.selection, self.place)
 
-    def identity(self) -> str | None:
-        return None
-
     def chunks(self, chunk_samples: int, is_wanted: IsWanted) -> Iterator[Chunk]:
-        table = self.table if self.selection.columns is None else self.table.select(self.selection.columns)
-        for index, first_row, end_row in ranges(table.num_rows, chunk_samples):
-            wanted = is_wanted(index)
-            slice_ = table.slice(first_row, end_row - first_row) if wanted else None
-            yield index, TableRows(self.place, first_row, slice_) if wanted else None
+        table = _selected(self.table, self.selection)
+
+        def rows(first_row: int, end_row: int) -> Rows:
+            return TableRows(self.place, first_row, table.slice(first_row, end_row - first_row))
+
+        return at_random(table.num_rows, chunk_samples, is_wanted, rows)
 
 
 @dataclass(frozen=True)
-class ReaderPart:
+class ReaderPart(Part):
     """A `pyarrow.RecordBatchReader`, which is read once."""
 
     reader: Any
@@ -69,38 +102,29 @@ class ReaderPart:
     def mistakes(self) -> list[str]:
         return schema_mistakes(self.reader.schema, self.selection, self.place)
 
-    def identity(self) -> str | None:
-        return None
-
     def chunks(self, chunk_samples: int, is_wanted: IsWanted) -> Iterator[Chunk]:
-        pieces = ((batch.num_rows, batch) for batch in self.reader)
-        yield from _rows(self.place, self.selection, cut(pieces, chunk_samples, is_wanted))
+        return _cut(self.place, self.selection, _pieces(self.reader), chunk_samples, is_wanted)
 
 
-class ParquetFile:
+class ParquetFile(FilePart):
     """Row groups without a wanted chunk are not read."""
-
-    def __init__(self, path: str, selection: Selection) -> None:
-        self.place = path
-        self._selection = selection
 
     @cached_property
     def _metadata(self) -> Any:
         return import_optional("pyarrow.parquet", self.place).read_metadata(self.place)
 
-    @property
-    def n_samples(self) -> int | None:
+    def _n_samples(self) -> int | None:
         return int(self._metadata.num_rows)
 
-    def mistakes(self) -> list[str]:
+    def _mistakes(self) -> list[str]:
         return schema_mistakes(self._metadata.schema.to_arrow_schema(), self._selection, self.place)
 
-    def chunks(self, chunk_samples: int, is_wanted: IsWanted) -> Iterator[Chunk]:
+    def _chunks(self, chunk_samples: int, is_wanted: IsWanted) -> Iterator[Chunk]:
         parquet = import_optional("pyarrow.parquet", self.place)
         options = {"buffer_size": _PARQUET_BUFFER_BYTES, "pre_buffer": False}
         with parquet.ParquetFile(self.place, page_checksum_verification=True, **options) as file:
             pieces = self._pieces(file, chunk_samples, is_wanted)
-            yield from _rows(self.place, self._selection, cut(pieces, chunk_samples, is_wanted))
+            yield from _cut(self.place, self._selection, pieces, chunk_samples, is_wanted)
 
     def _pieces(self, file: Any, chunk_samples: int, is_wanted: IsWanted) -> Iterator[tuple[int, Any]]:
         first_row = 0
@@ -112,56 +136,47 @@ class ParquetFile:
                 batches = file.iter_batches(
                     batch_size=chunk_samples, row_groups=[group], columns=self._selection.columns
                 )
-                for batch in batches:
-                    yield batch.num_rows, batch
+                yield from _pieces(batches)
             else:
                 yield n_rows, None
             first_row += n_rows
 
 
-class ArrowFile:
+class _BatchFile(FilePart):
+    """A file that is read one record batch after another."""
+
+    @abstractmethod
+    def _opened(self) -> AbstractContextManager[tuple[Any, Iterable[Any]]]:
+        """Schema and batches."""
+
+    def _mistakes(self) -> list[str]:
+        with self._opened() as (schema, _):
+            return schema_mistakes(schema, self._selection, self.place)
+
+    def _chunks(self, chunk_samples: int, is_wanted: IsWanted) -> Iterator[Chunk]:
+        with self._opened() as (_, batches):
+            yield from _cut(self.place, self._selection, _pieces(batches), chunk_samples, is_wanted)
+
+
+class ArrowFile(_BatchFile):
     """An Arrow IPC file or stream, mapped into memory."""
 
-    n_samples: int | None = None
-
-    def __init__(self, path: str, selection: Selection) -> None:
-        self.place = path
-        self._selection = selection
-
-    def _open(self, mapped: Any) -> Any:
+    @contextmanager
+    def _opened(self) -> Iterator[tuple[Any, Iterable[Any]]]:
+        arrow = import_optional("pyarrow", self.place)
         ipc = import_optional("pyarrow.ipc", self.place)
-        is_file = mapped.read(6) == b"ARROW1"
-        mapped.seek(0)
-        return ipc.open_file(mapped) if is_file else ipc.open_stream(mapped)
-
-    def mistakes(self) -> list[str]:
-        arrow = import_optional("pyarrow", self.place)
-        with arrow.memory_map(self.place) as mapped, self._open(mapped) as reader:
-            return schema_mistakes(reader.schema, self._selection, self.place)
-
-    def chunks(self, chunk_samples: int, is_wanted: IsWanted) -> Iterator[Chunk]:
-        arrow = import_optional("pyarrow", self.place)
-        with arrow.memory_map(self.place) as mapped, self._open(mapped) as reader:
-            pieces = ((batch.num_rows, batch) for batch in self._batches(reader))
-            yield from _rows(self.place, self._selection, cut(pieces, chunk_samples, is_wanted))
-
-    @staticmethod
-    def _batches(reader: Any) -> Iterator[Any]:
-        if hasattr(reader, "num_record_batches"):
-            for index in range(reader.num_record_batches):
-                yield reader.get_batch(index)
-        else:
-            yield from reader
+        with arrow.memory_map(self.place) as mapped:
+            is_file = mapped.read(6) == b"ARROW1"
+            mapped.seek(0)
+            with ipc.open_file(mapped) if is_file else ipc.open_stream(mapped) as reader:
+                yield (
+                    reader.schema,
+                    map(reader.get_batch, range(reader.num_record_batches)) if is_file else reader,
+                )
 
 
-class CsvFile:
+class CsvFile(_BatchFile):
     """A CSV file with a header; every column is text."""
-
-    n_samples: int | None = None
-
-    def __init__(self, path: str, selection: Selection) -> None:
-        self.place = path
-        self._selection = selection
 
     def _open(self, names: list[str]) -> Any:
         arrow = import_optional("pyarrow", self.place)
@@ -181,11 +196,7 @@ class CsvFile:
             names: list[str] = reader.schema.names
         return names
 
-    def mistakes(self) -> list[str]:
+    @contextmanager
+    def _opened(self) -> Iterator[tuple[Any, Iterable[Any]]]:
         with self._open(self._header()) as reader:
-            return schema_mistakes(reader.schema, self._selection, self.place)
-
-    def chunks(self, chunk_samples: int, is_wanted: IsWanted) -> Iterator[Chunk]:
-        with self._open(self._header()) as reader:
-            pieces = ((batch.num_rows, batch) for batch in reader)
-            yield from _rows(self.place, self._selection, cut(pieces, chunk_samples, is_wanted))
+            yield reader.schema, reader

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from packsim.lengths.arrow_columns import IGNORED_LABEL
+from packsim._loss_spans import IGNORE_INDEX
 from packsim.lengths.bad_rows import describe
 from packsim.lengths.result import LONGEST_TOKENS
 
@@ -51,7 +51,7 @@ def loss_mask(labels: Any, length_tokens: int) -> NDArray[np.bool_]:
     values = np.asarray(labels)
     if len(values) and values.dtype.kind not in "iu":
         raise Unmeasurable("integers as labels", describe(labels))
-    mask: NDArray[np.bool_] = values != IGNORED_LABEL
+    mask: NDArray[np.bool_] = values != IGNORE_INDEX
     return mask
 
 

@@ -54,10 +54,10 @@ def identity_of(measurer: Measurer) -> str | None:
     """
     if isinstance(measurer, ColumnMeasurer):
         return "column"
-    if isinstance(measurer, TokenizerMeasurer):
-        return _tokenizers_identity(measurer.tokenizer, measurer.add_special_tokens)
     if isinstance(measurer, TransformersMeasurer):
         return _transformers_identity(measurer)
+    if isinstance(measurer, TokenizerMeasurer):
+        return _tokenizers_identity(measurer.tokenizer, measurer.add_special_tokens)
     return None
 
 

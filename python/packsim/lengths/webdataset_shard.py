@@ -17,11 +17,12 @@ from packsim.lengths.arrow_columns import Selection, Wants
 from packsim.lengths.compressed import COMPRESSIONS
 from packsim.lengths.encoded_columns import Kind, column_mistakes, decoded_array, decoded_json, decoded_text
 from packsim.lengths.errors import LengthsError
+from packsim.lengths.file_part import FilePart
 from packsim.lengths.parts import Chunk, IsWanted
 from packsim.lengths.rows import EncodedRows, Undecodable
 
-# As webdataset/tariterators.py splits names: the key ends at the first dot of the file's own name, and the
-# rest, in lower case, names the column. Other files, and those of metadata, belong to no sample.
+# Names are split as webdataset/tariterators.py does: the key ends at the first dot of the file's own name,
+# and the rest, in lower case, names the column. Other files, and those of metadata, belong to no sample.
 _NAME = re.compile(r"((?:.*/|)[^.]+)[.]([^/]*)")
 _METADATA = re.compile(r"__[^/]*__($|/)")
 
@@ -41,7 +42,7 @@ _KINDS: dict[str, Kind] = {
 
 
 def kind_of(column: str) -> Kind:
-    """Of a column by the last part of its extension. `json/KEY` is what the key holds."""
+    """Tells the kind of a column by the last part of its extension. `json/KEY` is what the key holds."""
     return _KINDS.get(column.partition("/")[0].rpartition(".")[2], "bytes")
 
 
@@ -89,16 +90,18 @@ def _npy(name: str, content: bytes, wants: Wants) -> Any:
     return decoded_array(name, memoryview(content)[file.tell() :], dtype, shape, wants)
 
 
-class WebDatasetShard:
+class WebDatasetShard(FilePart):
     """Files of columns that are not measured are passed over. `n_samples` where an index tells."""
 
     def __init__(self, path: str, selection: Selection, n_samples: int | None = None) -> None:
-        self.place = path
-        self.n_samples = n_samples
-        self._selection = selection
+        super().__init__(path, selection)
+        self._n_expected = n_samples
 
-    def mistakes(self) -> list[str]:
-        """Of the column's name alone, the same for all shards."""
+    def _n_samples(self) -> int | None:
+        return self._n_expected
+
+    def _mistakes(self) -> list[str]:
+        """Returns the mistakes of the column's name alone, the same for all shards."""
         selection = self._selection
         if selection.column is None and selection.wants != "anything":
             return [
@@ -113,7 +116,7 @@ class WebDatasetShard:
                 mistakes += column_mistakes(name, kind, name, selection, "WebDataset")
         return mistakes
 
-    def chunks(self, chunk_samples: int, is_wanted: IsWanted) -> Iterator[Chunk]:
+    def _chunks(self, chunk_samples: int, is_wanted: IsWanted) -> Iterator[Chunk]:
         with self._open() as file:
             samples = _samples(self.place, file, self._selection.columns)
             index = n_found = 0
@@ -126,9 +129,9 @@ class WebDatasetShard:
                 yield index, rows
                 index += 1
                 n_found += len(chunk)
-        if self.n_samples not in (None, n_found):
+        if self._n_expected not in (None, n_found):
             raise LengthsError(
-                f"{self.place}: expected {self.n_samples} samples, as its index says, got {n_found}"
+                f"{self.place}: expected {self._n_expected} samples, as its index says, got {n_found}"
             )
 
     def _open(self) -> BinaryIO:

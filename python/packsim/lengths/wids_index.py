@@ -7,9 +7,9 @@ import re
 from typing import Any
 
 from packsim.lengths.arrow_columns import Selection
-from packsim.lengths.bad_rows import describe, first_of
+from packsim.lengths.bad_rows import describe
 from packsim.lengths.errors import LengthsError
-from packsim.lengths.file_part import FilePart
+from packsim.lengths.file_part import FilePart, parts_of_shards
 from packsim.lengths.parts import Part
 from packsim.lengths.webdataset_shard import WebDatasetShard
 
@@ -17,13 +17,7 @@ _VERSION = 1
 
 
 def wids_parts(path: str, index: dict[str, Any], selection: Selection) -> list[Part]:
-    """A part for each shard, in the order of the index.
-
-    Raises
-    ------
-    LengthsError
-        With the first ten shards that are missing or not on this machine.
-    """
+    """A part for each shard: see `parts_of_shards()`."""
     shards = index["shardlist"]
     if index.get("wids_version") != _VERSION or not isinstance(shards, list):
         raise LengthsError(
@@ -31,17 +25,12 @@ def wids_parts(path: str, index: dict[str, Any], selection: Selection) -> list[P
         )
     if index.get("datasets"):
         raise LengthsError(f"{path}: expected a shardlist alone, got datasets, too; give their indexes")
-    parts: list[Part] = []
-    mistakes: list[str] = []
-    for number, shard in enumerate(shards):
-        try:
-            shard_path, n_samples = _shard(os.path.dirname(path), index.get("base"), shard)
-            parts.append(FilePart(shard_path, WebDatasetShard(shard_path, selection, n_samples)))
-        except LengthsError as mistake:
-            mistakes.append(f"{path}: shard {number}: {mistake}")
-    if mistakes:
-        raise LengthsError("\n".join(first_of(mistakes)))
-    return parts
+
+    def opened(shard: Any) -> FilePart:
+        shard_path, n_samples = _shard(os.path.dirname(path), index.get("base"), shard)
+        return WebDatasetShard(shard_path, selection, n_samples)
+
+    return parts_of_shards(path, shards, opened)
 
 
 def _shard(folder: str, base: Any, shard: Any) -> tuple[str, int]:

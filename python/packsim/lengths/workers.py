@@ -42,7 +42,7 @@ class Workers:
         self.most_pending = 1 if processes == 1 else 2 * processes
 
     def start(self) -> None:
-        """Before any data are read: a forked process must not inherit the threads of a reader at work.
+        """Starts before any data are read: a forked process must not inherit the threads of a reader at work.
 
         Raises
         ------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,6 @@ from packsim._loss_spans import LossSpans
 from packsim.lengths import Lengths, LengthsError, measure_lengths
 from packsim.ray._ray import import_ray
 
-# Of the arrays of LossSpans, in the order of its fields.
-_SPAN_TYPES = {"offsets": np.int64, "begins": np.int32, "ends": np.int32}
 _MOST_MISTAKES = 10  # batches of which one error tells
 
 
@@ -62,13 +61,12 @@ def measure(
         For columns or rows that are wrong: in which samples, which rows of them, and what is wrong. Only
         files of shards before them are written.
     """
-    problems = Problems()
-    shard_samples = problems.integer("shard_samples", shard_samples, 1, 2**32 - 1)
-    batch_samples = problems.integer("batch_samples", batch_samples, 1, 2**31 - 1)
-    data = import_ray("ray.data")
-    if not isinstance(dataset, data.Dataset):
-        problems.add(f"dataset: expected a ray.data.Dataset, got {described(dataset)}")
-    problems.raise_if_any()
+    with Problems() as problems:
+        shard_samples = problems.integer("shard_samples", shard_samples, 1, 2**32 - 1)
+        batch_samples = problems.integer("batch_samples", batch_samples, 1, 2**31 - 1)
+        data = import_ray("ray.data")
+        if not isinstance(dataset, data.Dataset):
+            problems.add(f"dataset: expected a ray.data.Dataset, got {described(dataset)}")
     place = Path(folder).absolute()
     place.mkdir(parents=True, exist_ok=True)
     arguments = {
@@ -98,28 +96,17 @@ def measure(
 
 
 def _measured(batch: Any, tokenize: Any, arguments: dict[str, Any]) -> Any:
-    """In a task: a row with the lengths of a batch of rows, or with what is wrong with them.
+    """Returns, in a task, a row with the lengths of a batch of rows, or with what is wrong with them.
 
     Ray keeps of an exception in a task only its text between stack traces.
     """
     lengths, mistake = b"", ""
-    spans = dict.fromkeys(_SPAN_TYPES, b"")
     try:
-        found = measure_lengths(batch, tokenize, **arguments)
-        lengths = found.lengths_tokens.tobytes()
-        if found.loss_spans is not None:
-            spans = {name: getattr(found.loss_spans, name).tobytes() for name in _SPAN_TYPES}
+        lengths = pickle.dumps(measure_lengths(batch, tokenize, **arguments))
     except LengthsError as error:
         mistake = str(error)
     arrow = import_ray("pyarrow")
-    return arrow.table(
-        {
-            "n_rows": [batch.num_rows],
-            "lengths_tokens": [lengths],
-            "mistake": [mistake],
-        }
-        | {name: [of_spans] for name, of_spans in spans.items()}
-    )
+    return arrow.table({"n_rows": [batch.num_rows], "lengths": [lengths], "mistake": [mistake]})
 
 
 def _shards(measured: Any, shard_samples: int) -> Iterator[Lengths]:
@@ -134,7 +121,7 @@ def _shards(measured: Any, shard_samples: int) -> Iterator[Lengths]:
                 break
         if mistakes:  # samples behind them would be in wrong shards
             continue
-        part = _of_row(row)
+        part: Lengths = pickle.loads(row["lengths"])
         while n_samples + len(part) >= shard_samples:
             n_taken = shard_samples - n_samples
             yield _joined([*parts, _slice(part, 0, n_taken)])
@@ -145,14 +132,6 @@ def _shards(measured: Any, shard_samples: int) -> Iterator[Lengths]:
         raise LengthsError("\n".join(mistakes))
     if n_samples:
         yield _joined(parts)
-
-
-def _of_row(row: dict[str, Any]) -> Lengths:
-    lengths = np.frombuffer(row["lengths_tokens"], dtype=np.int32)
-    if not row["offsets"]:
-        return Lengths(lengths)
-    spans = LossSpans(*(np.frombuffer(row[name], dtype=dtype) for name, dtype in _SPAN_TYPES.items()))
-    return Lengths(lengths, spans)
 
 
 def _slice(lengths: Lengths, begin: int, end: int) -> Lengths:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import closing
 from typing import Any
 
-from packsim._arguments import Problems
-from packsim.ray._ray import import_ray
+from packsim._arguments import integer_in
+from packsim.ray._ray import import_ray, raise_failures, results_of
 from packsim.sharded import ShardArguments, ShardedPacks, ShardError, join_shards, pack_shard_of
 from packsim.sharded.lengths_of_shards import LengthsOfShards, count_shards
 
 Progress = Callable[[int, int], None]
-
-_LOOK_S = 1.0  # between looks at which tasks have ended
 
 
 def pack_shards(
@@ -59,9 +58,7 @@ def pack_shards(
     RuntimeError
         For shards whose workers died, or that could not read or write, more often than `retries`.
     """
-    problems = Problems()
-    retries = problems.integer("retries", retries, 0, 1000)
-    problems.raise_if_any()
+    retries = integer_in("retries", retries, 0, 1000)
     count = count_shards(shards, n_shards)
     ray = import_ray()
     os.makedirs(folder, exist_ok=True)
@@ -72,26 +69,22 @@ def pack_shards(
     task = ray.remote(num_cpus=cpus_per_shard, **options)(_pack_shard)
     # Workers have a working directory of their own.
     sources = [shards if callable(shards) else _absolute(shards[shard]) for shard in range(count)]
-    waiting = {task.remote(source, arguments, place, shard): shard for shard, source in enumerate(sources)}
+    tasks = {task.remote(source, arguments, place, shard): shard for shard, source in enumerate(sources)}
     mistakes: dict[int, str] = {}
     failures: dict[int, BaseException] = {}
     n_done = 0
-    while waiting:
-        ended, _ = ray.wait(list(waiting), num_returns=len(waiting), timeout=_LOOK_S)
-        for task_of_shard in ended:
-            shard = waiting.pop(task_of_shard)
-            try:
-                mistake = ray.get(task_of_shard)
-            except Exception as error:  # of Ray: the worker died, or the task raised
-                failures[shard] = error
-                continue
+    with closing(results_of(tasks, failures)) as results:
+        for shard, mistake in results:
             if mistake is not None:
                 mistakes[shard] = mistake
                 continue
             n_done += 1
             if progress is not None:
                 progress(n_done, count)
-    _raise_if_any(mistakes, failures)
+    texts = [mistakes[shard] for shard in sorted(mistakes)]
+    raise_failures(failures, "not packed", texts)
+    if texts:
+        raise ShardError("\n".join(texts))
     return join_shards(place, count)
 
 
@@ -100,22 +93,9 @@ def _absolute(source: Any) -> Any:
 
 
 def _pack_shard(source: Any, arguments: ShardArguments, folder: str, shard: int) -> str | None:
-    """In a task: what is wrong with the shard, or None where it is packed."""
+    """Returns, in a task, what is wrong with the shard, or None if it is packed."""
     try:
         pack_shard_of(source, arguments, folder, shard)
     except ValueError as error:
         return str(error)
     return None
-
-
-def _raise_if_any(mistakes: dict[int, str], failures: dict[int, BaseException]) -> None:
-    texts = [mistakes[shard] for shard in sorted(mistakes)]
-    if failures:
-        for shard, error in sorted(failures.items()):
-            cause = getattr(error, "cause", None) or error
-            texts.append(
-                f"shard {shard}: not packed, call again to go on: {type(cause).__name__}: {cause!s:.300}"
-            )
-        raise RuntimeError("\n".join(texts)) from next(iter(failures.values()))
-    if texts:
-        raise ShardError("\n".join(texts))

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from packsim._arguments import Problems
-from packsim.ray._ray import import_ray
+from packsim.ray._ray import import_ray, raise_failures, results_of
 from packsim.simulator.grid_source import Arrays, GridSource, grid_source
 from packsim.simulator.scenario import Scenario
 from packsim.sweeps import Sweep, read_sweep
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 Progress = Callable[[int, int], object]
 Axis = Mapping[str, Any]
 
-_LOOK_S = 1.0  # between looks at which tasks have ended
 _SHARDS_PER_CPU = 4  # so that the last ones do not keep a whole cluster waiting
 
 
@@ -73,11 +72,10 @@ def sweep(
     RuntimeError
         For parts whose workers died more often than `retries`.
     """
-    problems = Problems()
-    retries = problems.integer("retries", retries, 0, 1000)
-    if n_shards is not None:
-        n_shards = problems.integer("n_shards", n_shards, 1, 1_000_000)
-    problems.raise_if_any()
+    with Problems() as problems:
+        retries = problems.integer("retries", retries, 0, 1000)
+        if n_shards is not None:
+            n_shards = problems.integer("n_shards", n_shards, 1, 1_000_000)
     source, arrays = grid_source(grid, vary, zipped, set, lengths)
     read = source.read(arrays)
     ray = import_ray()
@@ -93,43 +91,23 @@ def sweep(
         task = ray.remote(num_cpus=cpus_per_shard, max_retries=retries)(_shard)
         stored = ray.put(arrays) if parts else None
         tasks = {task.remote(source, stored, os.getcwd(), jobs): part for part, jobs in enumerate(parts, 1)}
-        _take_points(ray, tasks, database, progress)
+        _take_points(tasks, database, progress)
     finally:
         database.close()
     return read_sweep(out)
 
 
-def _take_points(
-    ray: Any, tasks: dict[Any, int], database: _simulator.GridDatabase, progress: Progress | None
-) -> None:
+def _take_points(tasks: dict[Any, int], database: _simulator.GridDatabase, progress: Progress | None) -> None:
     """Wait for the tasks, by number of their part, and take the points of each when it is done."""
-    waiting = dict(tasks)
     failures: dict[int, BaseException] = {}
-    try:
-        while waiting:
-            ended, _ = ray.wait(list(waiting), num_returns=len(waiting), timeout=_LOOK_S)
-            for task in ended:
-                part = waiting.pop(task)
-                try:
-                    content, mistake = ray.get(task)
-                except Exception as error:  # of Ray: the worker died
-                    failures[part] = error
-                    continue
-                if mistake is not None:  # all parts have it
-                    raise mistake
-                _merge(database, content)
-                if progress is not None:
-                    progress(len(tasks) - len(waiting) - len(failures), len(tasks))
-    except BaseException:
-        for task in waiting:
-            ray.cancel(task)
-        raise
-    if failures:
-        texts = [
-            f"shard {part}: not computed, call again to go on: {type(error).__name__}: {error!s:.300}"
-            for part, error in sorted(failures.items())
-        ]
-        raise RuntimeError("\n".join(texts)) from next(iter(failures.values()))
+    with closing(results_of(tasks, failures)) as results:
+        for n_done, (_, (content, mistake)) in enumerate(results, 1):
+            if mistake is not None:  # all parts have it
+                raise mistake
+            _merge(database, content)
+            if progress is not None:
+                progress(n_done, len(tasks))
+    raise_failures(failures, "not computed")
 
 
 def _merge(database: _simulator.GridDatabase, content: bytes) -> None:
@@ -142,7 +120,7 @@ def _merge(database: _simulator.GridDatabase, content: bytes) -> None:
 def _shard(
     source: GridSource, arrays: Arrays | None, folder: str, jobs: list[int]
 ) -> tuple[bytes, Exception | None]:
-    """In a task: a database with these jobs of the grid, or what is wrong on this node."""
+    """Returns, in a task, a database with these jobs of the grid, or what is wrong on this node."""
     with _in_folder(folder), tempfile.TemporaryDirectory(prefix="packsim-sweep-") as place:
         database = Path(place) / "shard.db"
         try:

@@ -33,11 +33,6 @@ class ShardArguments:
     leftover_samples : int
         At most so many samples of a shard are leftovers, those of the worst packs first. It bounds the memory
         of the join.
-
-    Raises
-    ------
-    ValueError
-        For arguments that are wrong, all of them at once.
     """
 
     strategy: str
@@ -65,15 +60,13 @@ class ShardArguments:
         if isinstance(self.capacity_tokens, bool) or not isinstance(self.capacity_tokens, (int, np.integer)):
             problems.add(f"capacity_tokens: expected one integer, got {self.capacity_tokens!r:.60}")
             problems.raise_if_any()
-        try:
+        with problems.collected():
             self.pack(np.zeros(0, dtype=np.int32))
-        except ValueError as error:
-            problems.add(str(error))
         problems.raise_if_any()
 
     @property
     def row(self) -> Strategy:
-        """Of the strategy."""
+        """The table's row of the strategy."""
         return find_strategy(self.strategy)
 
     def pack(self, lengths_tokens: NDArray[np.int32], over_long: str | None = None) -> Packing:
@@ -91,7 +84,7 @@ class ShardArguments:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """As records keep them. A default that is written out is the same as one that is not."""
+        """Returns what records keep. A default that is written out is the same as one that is not."""
         window = self.row.default_window_samples if self.window_samples is None else int(self.window_samples)
         return {
             "strategy": self.strategy,

@@ -18,11 +18,6 @@ _ALIGNMENT_BYTES = 64
 _READ_BYTES = 1 << 20
 
 
-def checksum(content: bytes) -> str:
-    """32 hexadecimal digits of BLAKE2b."""
-    return hashlib.blake2b(content, digest_size=16).hexdigest()
-
-
 def write_arrays(folder: Path, name: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
     """Writes arrays into one file, whose name ends with the checksum of its content, and describes it.
 
@@ -125,5 +120,6 @@ def read_record(path: Path) -> dict[str, Any]:
 
 
 def record_checksum(record: object) -> str:
-    """Of the values, however they are written."""
-    return checksum(json.dumps(record, sort_keys=True, separators=(",", ":")).encode())
+    """32 hexadecimal digits of the values, however they are written."""
+    text = json.dumps(record, sort_keys=True, separators=(",", ":"))
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()

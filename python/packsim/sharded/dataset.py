@@ -29,11 +29,10 @@ class ShardedDataset:
     def __init__(
         self, packs: ShardedPacks, open_shard: Callable[[int], Any], *, most_open: int = 256
     ) -> None:
-        problems = Problems()
-        self._most_open = problems.integer("most_open", most_open, 1, 1 << 20)
-        if not callable(open_shard):
-            problems.add(f"open_shard: expected a callable, got {described(open_shard)}")
-        problems.raise_if_any()
+        with Problems() as problems:
+            self._most_open = problems.integer("most_open", most_open, 1, 1 << 20)
+            if not callable(open_shard):
+                problems.add(f"open_shard: expected a callable, got {described(open_shard)}")
         self._first_samples = packs.first_samples
         self._open_shard = open_shard
         self._open: OrderedDict[int, Any] = OrderedDict()

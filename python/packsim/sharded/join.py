@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from packsim._arguments import Problems
+from packsim._arguments import Problems, integer_in
 from packsim._whole_file import remove_leftovers
 from packsim.sharded.arguments import ShardArguments
 from packsim.sharded.checked_files import (
@@ -43,9 +42,7 @@ def join_shards(folder: str | os.PathLike[str], n_shards: int) -> ShardedPacks:
     OSError
         Where the folder cannot be read or written.
     """
-    problems = Problems()
-    n_shards = problems.integer("n_shards", n_shards, 1, MOST_SHARDS)
-    problems.raise_if_any()
+    n_shards = integer_in("n_shards", n_shards, 1, MOST_SHARDS)
     place = Path(folder)
     records = _records(place, n_shards)
     arguments = ShardArguments(**records[0]["arguments"])
@@ -94,10 +91,8 @@ def _records(folder: Path, n_shards: int) -> list[dict[str, Any]]:
         for shard in recorded_shards(folder)
         if shard >= n_shards
     ]
-    if mistakes:
-        more = len(mistakes) - _MOST_MISTAKES
-        shown = mistakes[:_MOST_MISTAKES] + ([f"and {more} more"] if more > 0 else [])
-        raise ShardError("\n".join(shown))
+    with Problems(ShardError) as problems:
+        problems.add_first(mistakes, _MOST_MISTAKES)
     return records
 
 
@@ -116,16 +111,11 @@ def _leftovers(
 ) -> dict[str, Any] | None:
     """Packs and writes them; None where the packs of the shards are as good."""
     packs = []
-    mistakes = []
-    for record, first_sample in zip(records, first_samples, strict=False):
-        if record["n_leftover_packs"] == 0:
-            continue
-        try:
-            packs.append(_of_data_set(folder, record, first_sample))
-        except DamagedFileError as error:
-            mistakes.append(f"shard {record['shard']}: {error}")
-    if mistakes:
-        raise ShardError("\n".join(mistakes))
+    with Problems(ShardError) as problems:
+        for record, first_sample in zip(records, first_samples, strict=False):
+            if record["n_leftover_packs"] > 0:
+                with problems.collected(f"shard {record['shard']}: "):
+                    packs.append(_of_data_set(folder, record, first_sample))
     again = packed_again(packs, arguments)
     if again is None:
         return None
@@ -140,8 +130,7 @@ def _of_data_set(folder: Path, record: dict[str, Any], first_sample: int) -> Pac
     """The leftovers of a shard, with the sample ids of the data set."""
     packs = PackArrays.of_dict(map_arrays(folder, record["file"]))
     n_packs = packs.n_packs
-    leftovers = packs.take(np.arange(n_packs - record["n_leftover_packs"], n_packs))
-    return replace(leftovers, samples=leftovers.samples.astype(np.uint64) + np.uint64(first_sample))
+    return packs.take(np.arange(n_packs - record["n_leftover_packs"], n_packs)).with_ids(first_sample)
 
 
 def _remove_unnamed(folder: Path, manifest: dict[str, Any]) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from packsim._arguments import Problems
 from packsim._packing import PackCounts
 from packsim.sharded.arguments import ShardArguments
 from packsim.sharded.checked_files import check_size, map_arrays, read_record, record_checksum
@@ -38,6 +39,8 @@ class ShardedPacks:
     arguments : ShardArguments
     content_hash : str
         32 hexadecimal digits that tell sets of packs apart.
+    n_samples, n_packs, n_shards, capacity_tokens : int
+        Of the data set; samples that were left out count, too.
     """
 
     def __init__(self, folder: Path, manifest: dict[str, Any], verify: bool) -> None:
@@ -45,6 +48,9 @@ class ShardedPacks:
         self.manifest = manifest
         self.arguments = ShardArguments(**manifest["arguments"])
         self.content_hash = record_checksum(manifest)
+        self.n_samples, self.n_packs = int(manifest["n_samples"]), int(manifest["n_packs"])
+        self.n_shards = len(manifest["shards"])
+        self.capacity_tokens = self.arguments.capacity_tokens
         rows, leftovers = manifest["shards"], manifest["leftovers"]
         self.first_samples = np.array(
             [row["first_sample"] for row in rows] + [self.n_samples], dtype=np.int64
@@ -78,32 +84,11 @@ class ShardedPacks:
             what = f"expected {MANIFEST_FORMAT}, got {manifest.get('format')!r:.60}"
             raise ShardError(f"{place / MANIFEST}: {what}")
         packs = cls(place, manifest, verify)
-        mistakes = []
-        for file in packs._files:
-            try:
-                check_size(place, file)
-            except DamagedFileError as error:
-                mistakes.append(str(error))
-        if mistakes:
-            raise ShardError("\n".join(mistakes))
+        with Problems(ShardError) as problems:
+            for file in packs._files:
+                with problems.collected():
+                    check_size(place, file)
         return packs
-
-    @property
-    def n_samples(self) -> int:
-        """Of the data set, those that were left out among them."""
-        return int(self.manifest["n_samples"])
-
-    @property
-    def n_packs(self) -> int:
-        return int(self.manifest["n_packs"])
-
-    @property
-    def n_shards(self) -> int:
-        return len(self.manifest["shards"])
-
-    @property
-    def capacity_tokens(self) -> int:
-        return self.arguments.capacity_tokens
 
     @cached_property
     def counts(self) -> PackCounts:
@@ -115,12 +100,12 @@ class ShardedPacks:
 
     @property
     def n_tokens(self) -> int:
-        """In packs."""
+        """The tokens in packs."""
         return self._sum("n_packed_tokens")
 
     @property
     def n_loss_tokens(self) -> int:
-        """In packs."""
+        """The loss tokens in packs."""
         return self._sum("n_loss_tokens")
 
     @property
@@ -152,7 +137,7 @@ class ShardedPacks:
         begin, end = (int(offset) for offset in arrays["offsets"][local : local + 2])
         offsets = np.array([0, end - begin])
         pack = PackArrays.of_dict(arrays).pick(slice(begin, end), offsets)
-        return self._with_ids(pack, part)
+        return pack.with_ids(int(self.first_samples[part]) if part < self.n_shards else 0)
 
     def __iter__(self) -> Iterator[PackArrays]:
         return (self.pack(index) for index in range(self.n_packs))
@@ -176,21 +161,14 @@ class ShardedPacks:
         ShardError
             Where files are damaged, or a sample is packed twice, or lost without being counted: all shards.
         """
-        mistakes = []
-        leftovers = self._leftovers_by_id()
-        for shard, row in enumerate(self.manifest["shards"]):
-            try:
-                arrays = map_arrays(self.folder, row["file"])
-            except DamagedFileError as error:
-                mistakes.append(f"shard {shard}: {error}")
-                continue
-            n_pieces = int(arrays["offsets"][row["n_used_packs"]])
-            packs = PackArrays.of_dict(arrays).pick(slice(0, n_pieces), arrays["offsets"])
-            mistake = _not_once(row, packs, leftovers)
-            if mistake:
-                mistakes.append(f"shard {shard}: {mistake}")
-        if mistakes:
-            raise ShardError("\n".join(mistakes))
+        with Problems(ShardError) as problems:
+            leftovers = self._leftovers_by_id()
+            for shard, row in enumerate(self.manifest["shards"]):
+                with problems.collected(f"shard {shard}: "):
+                    arrays = map_arrays(self.folder, row["file"])
+                    n_pieces = int(arrays["offsets"][row["n_used_packs"]])
+                    packs = PackArrays.of_dict(arrays).pick(slice(0, n_pieces), arrays["offsets"])
+                    _check_once(row, packs, leftovers)
 
     def _leftovers_by_id(self) -> PackArrays | None:
         if not self.manifest["leftovers"]:
@@ -212,11 +190,6 @@ class ShardedPacks:
             values[own] = self._part(part)[name][packs[own] - self._first_packs[part]]
         return values
 
-    def _with_ids(self, pack: PackArrays, part: int) -> PackArrays:
-        first = int(self.first_samples[part]) if part < self.n_shards else 0
-        samples = pack.samples.astype(np.uint64) + np.uint64(first)
-        return PackArrays(pack.offsets, samples, pack.tokens, pack.starts_tokens, pack.loss_tokens)
-
     def _part(self, part: int) -> dict[str, NDArray[Any]]:
         """Mapped arrays of a shard, or of the leftovers after the last."""
         arrays = self._mapped.pop(part, None)
@@ -237,8 +210,8 @@ class ShardedPacks:
         return _reopen, (str(self.folder), self.content_hash, self._verify)
 
 
-def _not_once(row: dict[str, Any], packs: PackArrays, leftovers: PackArrays | None) -> str:
-    """What is wrong with the samples of a shard; empty where nothing is."""
+def _check_once(row: dict[str, Any], packs: PackArrays, leftovers: PackArrays | None) -> None:
+    """ValueError where a sample of a shard is packed twice, or lost."""
     counts = row["counts"]
     samples = packs.samples.astype(np.int64)
     tokens = packs.tokens.astype(np.int64)
@@ -251,16 +224,15 @@ def _not_once(row: dict[str, Any], packs: PackArrays, leftovers: PackArrays | No
         tokens = np.concatenate([tokens, leftovers.tokens[own].astype(np.int64)])
         starts = np.concatenate([starts, _starts(leftovers)[own]])
     if len(samples) and int(samples.max()) >= counts["n_samples"]:
-        return f"expected samples below {counts['n_samples']}, got {int(samples.max())}"
+        raise ValueError(f"expected samples below {counts['n_samples']}, got {int(samples.max())}")
     times, wrong = _times_packed(samples, starts, tokens, counts["n_samples"])
     if len(wrong):
-        return f"expected sample {wrong[0]} to be packed once, got parts of it twice or not at all"
+        raise ValueError(f"expected sample {wrong[0]} to be packed once, got parts of it twice or not at all")
     n_expected = counts["n_samples"] - counts["dropped_samples"] - counts["empty_samples"]
     n_found, n_tokens = int(np.count_nonzero(times)), int(tokens.sum())
     if (n_found, n_tokens) != (n_expected, row["n_packed_tokens"]):
         what = f"expected {n_expected} samples with {row['n_packed_tokens']} tokens in packs"
-        return f"{what}, got {n_found} with {n_tokens}"
-    return ""
+        raise ValueError(f"{what}, got {n_found} with {n_tokens}")
 
 
 def _times_packed(

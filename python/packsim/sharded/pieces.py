@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from packsim._packing import Packing
 
+_OF_PIECES = ("samples", "tokens", "starts_tokens", "loss_tokens")
+
 
 @dataclass(frozen=True, eq=False)
 class PackArrays:
@@ -77,17 +79,16 @@ class PackArrays:
 
     def pick(self, pieces: NDArray[Any] | slice, offsets: NDArray[Any]) -> PackArrays:
         """Packs of these pieces, in this order."""
-        return replace(
-            self,
-            offsets=offsets,
-            samples=self.samples[pieces],
-            tokens=self.tokens[pieces],
-            starts_tokens=None if self.starts_tokens is None else self.starts_tokens[pieces],
-            loss_tokens=None if self.loss_tokens is None else self.loss_tokens[pieces],
-        )
+        given: dict[str, Any] = {name: getattr(self, name) for name in _OF_PIECES}
+        picked: dict[str, Any] = {name: None if of is None else of[pieces] for name, of in given.items()}
+        return PackArrays(offsets=offsets, **picked)
+
+    def with_ids(self, first_sample: int) -> PackArrays:
+        """The packs of a shard with the sample ids of the data set."""
+        return replace(self, samples=self.samples.astype(np.uint64) + np.uint64(first_sample))
 
     def to_dict(self) -> dict[str, NDArray[Any]]:
-        """For a file, in the smallest types; with sums that plans need of packs."""
+        """Returns arrays for a file, in the smallest types; with sums that plans need of packs."""
         arrays: dict[str, NDArray[Any]] = {
             "offsets": _small(self.offsets),
             "samples": self.samples,
@@ -95,22 +96,14 @@ class PackArrays:
             "pack_loss_tokens": _small(self.pack_sums(self.piece_loss_tokens())),
             "pack_work": self.pack_work(),
         }
-        if self.starts_tokens is not None:
-            arrays["starts_tokens"] = _small(self.starts_tokens)
-        if self.loss_tokens is not None:
-            arrays["loss_tokens"] = _small(self.loss_tokens)
-        return arrays
+        optional = {"starts_tokens": self.starts_tokens, "loss_tokens": self.loss_tokens}
+        return arrays | {name: _small(values) for name, values in optional.items() if values is not None}
 
     @classmethod
     def of_dict(cls, arrays: dict[str, NDArray[Any]]) -> PackArrays:
         """Views of what `to_dict()` gave."""
-        return cls(
-            offsets=arrays["offsets"],
-            samples=arrays["samples"],
-            tokens=arrays["tokens"],
-            starts_tokens=arrays.get("starts_tokens"),
-            loss_tokens=arrays.get("loss_tokens"),
-        )
+        of_pieces: dict[str, Any] = {name: arrays.get(name) for name in _OF_PIECES}
+        return cls(offsets=arrays["offsets"], **of_pieces)
 
 
 def _small(values: NDArray[Any]) -> NDArray[Any]:

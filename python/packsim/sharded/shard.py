@@ -27,7 +27,7 @@ RECORD_FORMAT = "packsim shard 1"
 
 
 def record_path(folder: str | os.PathLike[str], shard: int) -> Path:
-    """Of the record of a shard, which is there when the shard is packed."""
+    """Returns the path of a shard's record, which is there when the shard is packed."""
     return Path(folder) / f"shard-{shard:06d}.json"
 
 
@@ -77,11 +77,10 @@ def pack_shard(
     OSError
         Where the folder cannot be written.
     """
-    problems = Problems()
-    problems.integer("shard", shard, 0, MOST_SHARDS - 1)
-    if not isinstance(arguments, ShardArguments):
-        problems.add(f"arguments: expected ShardArguments, got {described(arguments)}")
-    problems.raise_if_any()
+    with Problems() as problems:
+        problems.integer("shard", shard, 0, MOST_SHARDS - 1)
+        if not isinstance(arguments, ShardArguments):
+            problems.add(f"arguments: expected ShardArguments, got {described(arguments)}")
     try:
         lengths = as_lengths(lengths_tokens)
         given = _checked_losses(loss_tokens, lengths)

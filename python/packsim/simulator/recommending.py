@@ -7,26 +7,21 @@ import json
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from packsim._arguments import described, index_of
-from packsim._frames import Column, arrow_table, pandas_frame, polars_frame
+from packsim._arguments import described, integer_in
+from packsim._frames import Column, Table
 from packsim.simulator.given_lengths import named_lengths
 from packsim.simulator.native import native
 from packsim.simulator.records import Record
-from packsim.simulator.scenario import Scenario, given_settings, scenario_source
-
-if TYPE_CHECKING:
-    import pandas
-    import polars
-    import pyarrow
+from packsim.simulator.runs import MOST_THREADS
+from packsim.simulator.scenario import Scenario, given_settings, read_scenario, scenario_source
 
 Progress = Callable[[str], object]
 
-_MOST_THREADS = 256
 _MOST_NODES = 65536
 _GOALS = ("cheapest", "fastest")
-# Of a candidate, and of its times.
+# These columns are those of a candidate, and of its times.
 _COLUMNS = {
     "cluster_type": "str",
     "nodes": "int",
@@ -41,7 +36,7 @@ _COLUMNS = {
 _TIMES = ("wall_hours", "gpu_days", "money")
 
 
-class Recommendation(Record):
+class Recommendation(Table, Record):
     """The answer to which cluster and plan a job should have: recommendation.json (docs/planning.md).
 
     Attributes
@@ -75,23 +70,12 @@ class Recommendation(Record):
         return value
 
     def _columns(self) -> list[Column]:
+        """A row per candidate."""
         rows = self.to_dict()["candidates"]
         columns: list[Column] = [(key, kind, [row[key] for row in rows]) for key, kind in _COLUMNS.items()]
         for key in (f"{name}{end}" for name in _TIMES for end in ("", "_low", "_high")):
             columns.append((key, "float", [(row["times"] or {}).get(key) for row in rows]))
         return columns
-
-    def to_arrow(self) -> pyarrow.Table:
-        """A row per candidate."""
-        return arrow_table(self._columns())
-
-    def to_pandas(self) -> pandas.DataFrame:
-        """A row per candidate."""
-        return pandas_frame(self._columns())
-
-    def to_polars(self) -> polars.DataFrame:
-        """A row per candidate."""
-        return polars_frame(self._columns())
 
     def save_settings(self, folder: str | os.PathLike[str]) -> None:
         """Write the settings of each trainer, and README.md with what they cannot say.
@@ -190,7 +174,7 @@ def recommend(
     limits = {
         "deadline_hours": _positive("deadline_hours", deadline_hours),
         "budget": _positive("budget", budget),
-        "most_gpus": None if most_gpus is None else _count("most_gpus", most_gpus, 2**31 - 1),
+        "most_gpus": None if most_gpus is None else integer_in("most_gpus", most_gpus, 1, 2**31 - 1),
     }
     if all(limit is None for limit in limits.values()):
         raise ValueError("expected at least one of deadline_hours, budget and most_gpus, got none")
@@ -207,28 +191,19 @@ def recommend(
         simulator.__file__,
         arrays,
         _offers(gpus),
-        sorted({_count("nodes", n, _MOST_NODES) for n in nodes or ()}),
+        sorted({integer_in("nodes", n, 1, _MOST_NODES) for n in nodes or ()}),
         limits["most_gpus"],
         limits["deadline_hours"],
         limits["budget"],
         is_fastest,
         bool(simulate_all),
-        _count("threads", threads, _MOST_THREADS),
+        integer_in("threads", threads, 1, MOST_THREADS),
         progress,
     )
-    return Recommendation(
-        json.loads(text), _moved(source, name, [*settings, *moves], arrays) if moves else None, dict(files)
-    )
-
-
-def _moved(source: str, name: str, settings: list[str], arrays: list[Any] | None) -> Scenario:
-    simulator = native()
-    if name:
-        scenario = Scenario(simulator.scenario_of_text(source, name, settings, simulator.__file__), None)
-    else:
-        words = (source, *(word for setting in settings for word in ("--set", setting)))
-        scenario = Scenario(simulator.load_scenario(source, settings, simulator.__file__), words)
-    return scenario if arrays is None else scenario._with_arrays(arrays)
+    moved = read_scenario(source, name, [*settings, *moves]) if moves else None
+    if moved is not None and arrays is not None:
+        moved = moved._with_arrays(arrays)
+    return Recommendation(json.loads(text), moved, dict(files))
 
 
 def _offers(gpus: Any) -> list[tuple[str, float | None]]:
@@ -248,10 +223,3 @@ def _positive(what: str, value: Any) -> float | None:
     if not is_number or not math.isfinite(value) or value <= 0:
         raise ValueError(f"{what}: expected a number above 0, got {described(value)}")
     return float(value)
-
-
-def _count(what: str, value: Any, most: int) -> int:
-    count = index_of(what, value)
-    if not 1 <= count <= most:
-        raise ValueError(f"{what}: expected integer in 1..{most}, got {count}")
-    return count

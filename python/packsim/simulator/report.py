@@ -8,17 +8,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from packsim._frames import arrow_table, pandas_frame, polars_frame
+from packsim._frames import Column, Table
 from packsim._plan import Plan
-from packsim.simulator.planning import plan_of_strategy
 from packsim.simulator.records import Record
 from packsim.simulator.scenario import Scenario
 
 if TYPE_CHECKING:
-    import pandas
-    import polars
-    import pyarrow
-
     from packsim import _simulator
     from packsim.charts import Charts
 
@@ -41,7 +36,7 @@ class Run(Record):
 
         It is packed again, which gives the same packs.
         """
-        return plan_of_strategy(self.report.scenario, self["name"], normaliser, None)
+        return self.report.scenario._plan(self["name"], normaliser, None)
 
     def __repr__(self) -> str:
         if self["gpu_days"] is None:
@@ -52,7 +47,12 @@ class Run(Record):
         return self.report._repr_html_() if len(self.report.runs) == 1 else None
 
 
-class Report:
+_MEMBERS = frozenset(
+    ("manifest", "lengths", "timings", "bounds", "baseline")
+)  # of report.json, beside the runs
+
+
+class Report(Table):
     """What `packsim compare` reports. A notebook shows its verdict and a comparison of its runs.
 
     Attributes
@@ -67,6 +67,12 @@ class Report:
         In the order of the scenario. `report["hbp"]` is the run of that name.
     """
 
+    manifest: Record
+    lengths: Record
+    timings: Record
+    bounds: tuple[Record, ...]
+    baseline: str
+
     def __init__(self, core: _simulator.Report, scenario: Scenario) -> None:
         self._core = core
         self.scenario = scenario
@@ -76,38 +82,14 @@ class Report:
         document: dict[str, Any] = json.loads(self.to_json())
         return document
 
-    @cached_property
-    def _record(self) -> Record:
-        return Record(self._document, "report")
-
-    @property
-    def manifest(self) -> Record:
-        return self._part("manifest")
-
-    @property
-    def lengths(self) -> Record:
-        return self._part("lengths")
-
-    @property
-    def timings(self) -> Record:
-        return self._part("timings")
-
-    @property
-    def bounds(self) -> tuple[Record, ...]:
-        bounds: tuple[Record, ...] = self._record["bounds"]
-        return bounds
-
-    @property
-    def baseline(self) -> str:
-        return str(self._document["baseline"])
+    def __getattr__(self, name: str) -> Any:
+        if name not in _MEMBERS:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return Record(self._document, "report")[name]
 
     @cached_property
     def runs(self) -> tuple[Run, ...]:
         return tuple(Run(members, self) for members in self._document["runs"])
-
-    def _part(self, key: str) -> Record:
-        part: Record = self._record[key]
-        return part
 
     def __getitem__(self, name: str) -> Run:
         for run in self.runs:
@@ -119,17 +101,9 @@ class Report:
         """report.json, which only `timings` makes different from that of the program."""
         return self._core.to_json()
 
-    def to_arrow(self) -> pyarrow.Table:
-        """A row per run, with the columns of report.csv as bool, int64, float64 and string."""
-        return arrow_table(self._core.columns())
-
-    def to_pandas(self) -> pandas.DataFrame:
-        """The same as boolean, Int64, float64 and string, in which missing values are <NA> or nan."""
-        return pandas_frame(self._core.columns())
-
-    def to_polars(self) -> polars.DataFrame:
-        """The same as Boolean, Int64, Float64 and String."""
-        return polars_frame(self._core.columns())
+    def _columns(self) -> list[Column]:
+        """Those of report.csv."""
+        return self._core.columns()
 
     def charts(self, *, width_px: int = 900) -> Charts:
         """The charts of the report's page as Altair objects: see `packsim.charts.load()`."""

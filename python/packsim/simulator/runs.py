@@ -6,17 +6,16 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from packsim._arguments import described, index_of
+from packsim._arguments import described, integer_in
 from packsim._plan import Plan
 from packsim.simulator.native import native
-from packsim.simulator.planning import plan_of_strategy
 from packsim.simulator.report import Report, Run
 from packsim.simulator.scenario import Scenario, as_scenario
 
 Progress = Callable[[str], object]
 ScenarioLike = Scenario | str | os.PathLike[str] | Mapping[str, Any]
 
-_MOST_THREADS = 256
+MOST_THREADS = 256
 
 
 def compare(
@@ -108,15 +107,13 @@ def plan_of(
         As `simulate()`, and if the plan does not fit in memory or has what a schedule file cannot say.
     """
     scenario = as_scenario(scenario)
-    return plan_of_strategy(scenario, _one_strategy(scenario, strategy), normaliser, progress)
+    return scenario._plan(_one_strategy(scenario, strategy), normaliser, progress)
 
 
 def _report(
     scenario: Scenario, command: str, names: list[str], threads: int, progress: Progress | None
 ) -> Report:
-    n_threads = index_of("threads", threads)
-    if not 1 <= n_threads <= _MOST_THREADS:
-        raise ValueError(f"threads: expected integer in 1..{_MOST_THREADS}, got {n_threads}")
+    n_threads = integer_in("threads", threads, 1, MOST_THREADS)
     options = [word for name in names for word in ("--strategy", name)]
     call = f"packsim.compare(scenario, {names or None}, threads={n_threads})"
     if n_threads != 1:

@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packsim._arguments import described, is_text
+from packsim._normalisers import find_normaliser, normalisers
+from packsim._plan import Plan
 from packsim.simulator.errors import ScenarioError
 from packsim.simulator.given_lengths import named_lengths
 from packsim.simulator.json_text import json_text
@@ -82,7 +84,8 @@ class Scenario:
         return Scenario(self._core.with_lengths(arrays), None, self._base or self)
 
     def _source(self) -> tuple[str, str, list[str]]:
-        """From what it is read again: as of `scenario_source()`, and settings. Without given lengths."""
+        """Returns what it is read from again: the words of `scenario_source()`, and settings. Given lengths
+        are left out."""
         base = self._base or self
         if base._words is None:
             return base._core.text, base.path, []
@@ -94,6 +97,11 @@ class Scenario:
             return call
         text: str = native().shell_command([command, *self._words, *options])
         return text
+
+    def _plan(self, strategy: str, normaliser: str | None, progress: Any) -> Plan:
+        """The schedule of a strategy."""
+        rule = normalisers()[0] if normaliser is None else find_normaliser(normaliser)
+        return Plan.from_bytes(native().schedule_file(self._core, strategy, rule.name, progress))
 
     def __repr__(self) -> str:
         return f"Scenario({self.name}: {', '.join(self.strategies)}; {self.path})"
@@ -126,13 +134,16 @@ def load_scenario(
     ImportError
         Where this package was built without the simulator.
     """
+    native()  # ImportError comes before mistakes
+    return read_scenario(*scenario_source(scenario), given_settings(set))
+
+
+def read_scenario(source: str, name: str, settings: list[str]) -> Scenario:
+    """What `scenario_source()` and `given_settings()` say."""
     simulator = native()
-    settings = given_settings(set)
-    source, name = scenario_source(scenario)
-    if name:
-        return Scenario(simulator.scenario_of_text(source, name, settings, simulator.__file__), None)
-    words = [source, *(word for setting in settings for word in ("--set", setting))]
-    return Scenario(simulator.load_scenario(source, settings, simulator.__file__), tuple(words))
+    words = (source, *(word for setting in settings for word in ("--set", setting)))
+    core = simulator.read_scenario(source, name, settings, simulator.__file__)
+    return Scenario(core, None if name else words)
 
 
 def given_settings(changes: Any) -> list[str]:

@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from packsim._arguments import described, index_of
+from packsim._arguments import described, index_of, integer_in
 from packsim.simulator.grid_source import grid_source
 from packsim.simulator.scenario import Scenario
 from packsim.sweeps import Sweep, read_sweep
@@ -78,9 +78,7 @@ def sweep(
     OSError
         Where a file cannot be read or written.
     """
-    n_threads = index_of("threads", threads)
-    if not 0 <= n_threads <= _MOST_THREADS:
-        raise ValueError(f"threads: expected integer in 0..{_MOST_THREADS}, got {n_threads}")
+    n_threads = integer_in("threads", threads, 0, _MOST_THREADS)
     part = _shard_text(shard)
     merged = [os.fspath(path) for path in merge]
     source, arrays = grid_source(scenario, vary, zipped, set, lengths)

@@ -41,7 +41,7 @@ def attention_routes(model: nn.Module) -> Iterator[AttentionRoute]:
     yield AttentionRoute("positions", lambda batch: {})
     if "flash" in implementation:
         return
-    make = _block_mask if implementation == "flex_attention" else _additive_mask(model)
+    make = document_block_mask if implementation == "flex_attention" else _additive_mask(model)
     what = "FlexAttention's block mask" if implementation == "flex_attention" else "4-D mask"
     window_tokens = sliding_window_tokens(model)
     if window_tokens is not None and _has_layers_of_both_kinds(config):
@@ -94,10 +94,6 @@ def _flash_inputs(batch: Mapping[str, Any]) -> dict[str, Any]:
 
 
 _MakeMask = Callable[[Tensor, "int | None"], Any]
-
-
-def _block_mask(cu_seqlens: Tensor, window_tokens: int | None) -> Any:
-    return document_block_mask(cu_seqlens, window_tokens)
 
 
 def _additive_mask(model: nn.Module) -> _MakeMask:

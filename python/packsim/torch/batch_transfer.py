@@ -44,7 +44,7 @@ class JoinedTensors(NamedTuple):
 
     @classmethod
     def of(cls, batch: Mapping[str, Any]) -> JoinedTensors:
-        # Under their identity: a batch may have one tensor under two names.
+        # Tensors are kept by identity: a batch may have one tensor under two names.
         tensors = {id(value): value for value in batch.values() if _is_plain(value)}
         placed, n_bytes = [], 0
         for tensor in tensors.values():

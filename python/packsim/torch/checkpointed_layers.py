@@ -25,24 +25,20 @@ class CheckpointedLayers:
 
     def __init__(self, layers: nn.ModuleList, n_recomputed: int = 0) -> None:
         self._n_layers = len(layers)
-        self._n_recomputed = 0
         self.set(n_recomputed)
         for index, layer in enumerate(layers):
             layer.forward = self._wrapped(index, layer.forward)
 
-    @property
-    def n_recomputed(self) -> int:
-        return self._n_recomputed
-
     def set(self, n_recomputed: int) -> None:
-        """For the forward passes from here on: `micro_batch.group.gc_layers`, say; all where it is more."""
+        """Sets the layers of later forward passes: `micro_batch.group.gc_layers`, say; all where it is
+        more."""
         if n_recomputed < 0:
             raise ValueError(f"n_recomputed: expected >= 0, got {n_recomputed}")
-        self._n_recomputed = min(n_recomputed, self._n_layers)
+        self.n_recomputed = min(n_recomputed, self._n_layers)
 
     def _wrapped(self, index: int, forward: Callable[..., Any]) -> Callable[..., Any]:
         def forward_or_checkpoint(*arguments: Any, **keywords: Any) -> Any:
-            if index < self._n_recomputed and torch.is_grad_enabled():
+            if index < self.n_recomputed and torch.is_grad_enabled():
                 return checkpoint(forward, *arguments, use_reentrant=False, **keywords)
             return forward(*arguments, **keywords)
 

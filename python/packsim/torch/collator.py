@@ -1,4 +1,4 @@
-"""From the samples of a micro-batch to its tensors."""
+"""The tensors of a micro-batch are made from its samples here."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ import torch
 from numpy.typing import NDArray
 
 from packsim._arguments import Problems, described
+from packsim._iterations import Iterations
+from packsim._loss_spans import IGNORE_INDEX
 from packsim._micro_batch import MicroBatch
-from packsim._schedulable import Schedulable
 from packsim._strategies import find_strategy
 from packsim.torch.columns import Column, ColumnRules
 from packsim.torch.dataset import FetchedPack
@@ -45,7 +46,7 @@ class CollatorRules:
     truncates_tokens: int = 0
 
     @classmethod
-    def of(cls, plan: Schedulable) -> CollatorRules:
+    def of(cls, plan: Iterations) -> CollatorRules:
         strategy = find_strategy(plan.facts["strategy"])
         over_long = plan.facts["over_long"]
         longest_tokens = max(group.capacity_tokens for group in plan.groups)
@@ -134,24 +135,23 @@ class PackCollator:
 
     def __init__(
         self,
-        plan: Schedulable | CollatorRules,
+        plan: Iterations | CollatorRules,
         *,
         pad_token_id: int = 0,
-        ignore_index: int = -100,
+        ignore_index: int = IGNORE_INDEX,
         pad_to_multiple_of: int = 1,
         check_loss_tokens: bool = True,
         flash_attention_kwargs: bool = False,
         columns: Mapping[str, str | Column] | None = None,
     ) -> None:
-        problems = Problems()
-        self.rules = plan if isinstance(plan, CollatorRules) else CollatorRules.of(plan)
-        self.pad_token_id = problems.integer("pad_token_id", pad_token_id, 0, 2**31 - 1)
-        self.ignore_index = problems.integer("ignore_index", ignore_index, -(2**31), 2**31 - 1)
-        self.pad_to_multiple_of = problems.integer("pad_to_multiple_of", pad_to_multiple_of, 1, 2**31 - 1)
-        self.check_loss_tokens = check_loss_tokens
-        self.flash_attention_kwargs = flash_attention_kwargs
-        self._columns = ColumnRules(columns, problems)
-        problems.raise_if_any()
+        with Problems() as problems:
+            self.rules = plan if isinstance(plan, CollatorRules) else CollatorRules.of(plan)
+            self.pad_token_id = problems.integer("pad_token_id", pad_token_id, 0, 2**31 - 1)
+            self.ignore_index = problems.integer("ignore_index", ignore_index, -(2**31), 2**31 - 1)
+            self.pad_to_multiple_of = problems.integer("pad_to_multiple_of", pad_to_multiple_of, 1, 2**31 - 1)
+            self.check_loss_tokens = check_loss_tokens
+            self.flash_attention_kwargs = flash_attention_kwargs
+            self._columns = ColumnRules(columns, problems)
 
     def __call__(self, pack: FetchedPack) -> PackedBatch:
         """The batch.
@@ -224,14 +224,14 @@ class PackCollator:
             n_tokens = max(n_tokens, micro_batch.group.capacity_tokens)
         if self.rules.padding == "multiple":
             n_tokens = _round_up(n_tokens, self.rules.pad_multiple_tokens)
-        # At least one token: an empty micro-batch has padding alone.
+        # There is at least one token: an empty micro-batch has padding alone.
         return _round_up(max(n_tokens, 1), math.lcm(micro_batch.group.n_gpus, self.pad_to_multiple_of))
 
     def _documents(self, pack: FetchedPack) -> _Documents:
         micro_batch = pack.micro_batch
         if len(pack) != len(micro_batch):
             raise ValueError(f"pack: expected {len(micro_batch)} samples, got {len(pack)}")
-        # Under the place of its piece, as a sample may have several.
+        # Mistakes stand under the place of their piece, as a sample may have several.
         mistakes: dict[int, str] = {}
         ids: list[NDArray[Any]] = []
         labels: list[NDArray[Any]] = []
@@ -257,7 +257,9 @@ class PackCollator:
                 got = f"for which the plan has weights, got {found[place]}"
                 text = f"{expected}, {got}; the first token of a document has none"
                 mistakes.setdefault(place, text)
-        _raise_if_any(mistakes, micro_batch)
+        with Problems() as problems:
+            texts = [f"sample {micro_batch.samples[place]}: {mistakes[place]}" for place in sorted(mistakes)]
+            problems.add_first(texts, MOST_MISTAKES)
         weights = np.repeat(micro_batch.token_weights(), lengths_tokens)
         positions = np.arange(len(all_labels)) - np.repeat(firsts, lengths_tokens[has_tokens])
         return _Documents(
@@ -300,15 +302,6 @@ def _joined(pieces: list[NDArray[Any]]) -> NDArray[np.int64]:
     """A copy; pieces without tokens may be of any type."""
     pieces = [piece for piece in pieces if len(piece)]
     return np.concatenate([_NO_TOKENS, *pieces], dtype=np.int64, casting="unsafe")
-
-
-def _raise_if_any(mistakes: dict[int, str], micro_batch: MicroBatch) -> None:
-    problems = Problems()
-    for place in sorted(mistakes)[:MOST_MISTAKES]:
-        problems.add(f"sample {micro_batch.samples[place]}: {mistakes[place]}")
-    if len(mistakes) > MOST_MISTAKES:
-        problems.add(f"and {len(mistakes) - MOST_MISTAKES} more")
-    problems.raise_if_any()
 
 
 def _ids_and_labels(sample: Any) -> tuple[Any, Any]:

@@ -123,12 +123,13 @@ class ColumnRules:
             if column.rule == "concatenate_documents":
                 _check_not_lost(name, pieces, problems)
             values = _Values(name, column, documents, batch, begins, example.get(name))
-            made = _MAKE[column.rule](values, problems)
-            for taken in made.keys() & batch.keys():
-                problems.add(f"column {name!r}: expected names that the batch has not yet, got {taken!r}")
-            batch |= made
-            if column.rule == "concatenate":
-                batch.token_columns += (name,)
+            with problems.collected():
+                made = _MAKE[column.rule](values)
+                for taken in made.keys() & batch.keys():
+                    problems.add(f"column {name!r}: expected names that the batch has not yet, got {taken!r}")
+                batch |= made
+                if column.rule == "concatenate":
+                    batch.token_columns += (name,)
         problems.raise_if_any()
         return batch
 
@@ -213,31 +214,27 @@ def _check_not_lost(name: str, pieces: Sequence[_Piece], problems: Problems) -> 
             problems.add(f"sample {piece.sample_index}: column {name!r}: expected {expected}, got {tokens}")
 
 
-def _make_per_token(values: _Values, problems: Problems) -> dict[str, Any]:
+def _make_per_token(values: _Values) -> dict[str, Any]:
     given = []
     for piece in values.pieces:
         value = piece.sample[values.name]
         n_values = _n_rows(value)
         if n_values != piece.sample_tokens:
             expected = f"{piece.sample_tokens} values, one for each token"
-            problems.add(_mistake(values, piece, expected, _counted(n_values, "values", value)))
-            return {}
+            raise _mistake(values, piece, expected, _counted(n_values, "values", value))
         given.append((piece, value[piece.start : piece.end]))
-    found = _checked(values, given, values.example, 1, problems)
-    if found is None:
-        return {}
-    tensors, like = found
+    tensors, like = _checked(values, given, values.example, 1)
     fill = torch.tensor(values.column.fill).to(like.dtype)
     if fill.item() != values.column.fill:
         expected = f"a value of {like.dtype}, that of the column"
-        problems.add(f"columns[{values.name!r}].fill: expected {expected}, got {values.column.fill!r}")
+        raise ValueError(f"columns[{values.name!r}].fill: expected {expected}, got {values.column.fill!r}")
     made = torch.full((*values.batch["input_ids"].shape, *like.shape[1:]), fill.item(), dtype=like.dtype)
     for piece, (row, begin), tensor in zip(values.pieces, values.begins, tensors, strict=True):
         made[row, begin : begin + piece.end - piece.start] = tensor
     return {values.name: made}
 
 
-def _make_of_rows(values: _Values, problems: Problems) -> dict[str, Any]:
+def _make_of_rows(values: _Values) -> dict[str, Any]:
     given = [(piece, piece.sample[values.name]) for piece in values.pieces]
     counts = [0 if value is None else _n_rows(value) for _, value in given]
     # No images, for example: None, or an empty list, which has no shape.
@@ -247,28 +244,22 @@ def _make_of_rows(values: _Values, problems: Problems) -> dict[str, Any]:
     example = next((value for value in examples if hasattr(value, "shape")), None)
     if example is None and values.example is not None and _n_rows(values.example):
         example = values.example
-    found = _checked(values, some, example, 1, problems)
-    if found is None:
-        return {}
-    tensors, like = found
+    tensors, like = _checked(values, some, example, 1)
     made_counts = torch.tensor(counts, dtype=torch.int64)
     return {values.name: torch.cat([like, *tensors]), f"{values.name}_counts": made_counts}
 
 
-def _make_stack(values: _Values, problems: Problems) -> dict[str, Any]:
+def _make_stack(values: _Values) -> dict[str, Any]:
     given = [(piece, piece.sample[values.name]) for piece in values.pieces]
-    found = _checked(values, given, values.example, 0, problems)
-    if found is None:
-        return {}
-    tensors, like = found
+    tensors, like = _checked(values, given, values.example, 0)
     return {values.name: torch.cat([like[None][:0], *(tensor[None] for tensor in tensors)])}
 
 
-def _make_kept(values: _Values, problems: Problems) -> dict[str, Any]:
+def _make_kept(values: _Values) -> dict[str, Any]:
     return {values.name: [piece.sample[values.name] for piece in values.pieces]}
 
 
-def _make_of_ones(values: _Values, problems: Problems) -> dict[str, Any]:
+def _make_of_ones(values: _Values) -> dict[str, Any]:
     for piece in values.pieces:
         if values.name not in piece.sample:
             continue
@@ -276,31 +267,27 @@ def _make_of_ones(values: _Values, problems: Problems) -> dict[str, Any]:
         n_ones = _n_ones(value)
         if n_ones != piece.sample_tokens or _n_rows(value) != piece.sample_tokens:
             expected = f"{piece.sample_tokens} ones, one for each token, as samples come without padding"
-            problems.add(_mistake(values, piece, expected, _counted(n_ones, "ones", value)))
-            break
+            raise _mistake(values, piece, expected, _counted(n_ones, "ones", value))
     return {}
 
 
-def _make_nothing(values: _Values, problems: Problems) -> dict[str, Any]:
-    return {}
-
-
-_MAKE: dict[str, Callable[[_Values, Problems], dict[str, Any]]] = {
+# ValueError for values that do not fit the rule.
+_MAKE: dict[str, Callable[[_Values], dict[str, Any]]] = {
     "concatenate": _make_per_token,
     "concatenate_documents": _make_of_rows,
     "stack": _make_stack,
     "keep": _make_kept,
     "ones": _make_of_ones,
-    "drop": _make_nothing,
+    "drop": lambda _: {},
 }
 
 
 def _checked(
-    values: _Values, given: Sequence[tuple[_Piece, Any]], example: object, n_leading: int, problems: Problems
-) -> tuple[list[Tensor], Tensor] | None:
+    values: _Values, given: Sequence[tuple[_Piece, Any]], example: object, n_leading: int
+) -> tuple[list[Tensor], Tensor]:
     """The values as tensors of one type, and one like them, of which the first `n_leading` dimensions are 0.
 
-    All other dimensions must be equal. None where they are not.
+    ValueError where the other dimensions are not equal.
     """
     column = values.column
     dtype, shape = column.dtype, column.shape
@@ -308,14 +295,12 @@ def _checked(
     for piece, value in given:
         tensor = _tensor(value)
         if tensor is None or tensor.dim() < n_leading:
-            problems.add(_mistake(values, piece, "numbers of one shape", described(value)))
-            return None
+            raise _mistake(values, piece, "numbers of one shape", described(value))
         dtype = tensor.dtype if dtype is None else dtype
         shape = tuple(tensor.shape[n_leading:]) if shape is None else tuple(shape)
         if tuple(tensor.shape[n_leading:]) != shape or (column.dtype is None and tensor.dtype != dtype):
             got = f"shape {tuple(tensor.shape[n_leading:])} of {tensor.dtype}"
-            problems.add(_mistake(values, piece, f"shape {shape} of {dtype}", got))
-            return None
+            raise _mistake(values, piece, f"shape {shape} of {dtype}", got)
         tensors.append(tensor.to(dtype))
     of_example = None if example is None else _tensor(example)
     if of_example is not None:
@@ -323,13 +308,12 @@ def _checked(
         shape = tuple(of_example.shape[n_leading:]) if shape is None else shape
     if dtype is None or shape is None:
         expected = "a Column with a dtype and a shape, as no sample of the pack has any"
-        problems.add(f"columns[{values.name!r}]: expected {expected}, got none")
-        return None
+        raise ValueError(f"columns[{values.name!r}]: expected {expected}, got none")
     return tensors, torch.zeros((0,) * n_leading + tuple(shape), dtype=dtype)
 
 
-def _mistake(values: _Values, piece: _Piece, expected: str, got: str) -> str:
-    return f"sample {piece.sample_index}: column {values.name!r}: expected {expected}, got {got}"
+def _mistake(values: _Values, piece: _Piece, expected: str, got: str) -> ValueError:
+    return ValueError(f"sample {piece.sample_index}: column {values.name!r}: expected {expected}, got {got}")
 
 
 def _counted(count: int, of: str, value: object) -> str:
@@ -345,7 +329,7 @@ def _n_rows(value: Any) -> int:
 
 
 def _n_ones(value: Any) -> int:
-    """In a row of numbers; -1 for what is none."""
+    """Counts the ones in a row of numbers; -1 for what is none."""
     if isinstance(value, (list, tuple)):
         return value.count(1)  # a tenth of the time that a tensor takes
     tensor = _tensor(value)

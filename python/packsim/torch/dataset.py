@@ -7,8 +7,8 @@ from typing import Any, Protocol
 
 from torch.utils.data import Dataset
 
+from packsim._iterations import Iterations
 from packsim._micro_batch import MicroBatch
-from packsim._schedulable import Schedulable
 from packsim.torch.arrow_rows import ArrowRows
 
 
@@ -91,7 +91,7 @@ class PlanDataset(PackDataset):
         For data without `len()` or `[]`, and unless the dataset has as many samples as the plan.
     """
 
-    def __init__(self, dataset: MapStyleDataset, plan: Schedulable, as_arrays: bool = False) -> None:
+    def __init__(self, dataset: MapStyleDataset, plan: Iterations, as_arrays: bool = False) -> None:
         super().__init__(dataset, as_arrays)
         if len(dataset) != plan.n_samples:
             expected = f"expected {plan.n_samples} samples, of which the plan was made"

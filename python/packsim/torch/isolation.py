@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -23,7 +25,7 @@ from packsim.torch.attention_routes import (
 )
 from packsim.torch.packed_batch import PackedBatch
 
-# From the model and a packed batch to its logits, or to what has them as `logits`.
+# A Forward takes the model and a packed batch to its logits, or to what has them as `logits`.
 Forward = Callable[[nn.Module, Any], Any]
 
 # The documents of the batch that a check makes. A document that is longer than the window is added to them.
@@ -77,15 +79,17 @@ def attention_inputs(batch: Mapping[str, Any], model: nn.Module) -> dict[str, An
         Where no way works, with what came of each; and where the batch has an `attention_mask` of one number
         for each token. Other masks are passed on: `check_isolation(model, batch)` looks into them.
     """
+    refuse_plain_mask(batch)
+    if "attention_mask" in batch or "cu_seqlens" not in batch:  # rows of one document each have one
+        return _inputs(model, batch) | {"attention_mask": batch["attention_mask"]}
+    return _inputs(model, batch) | _route_of(model).inputs(batch)
+
+
+def _inputs(model: nn.Module, batch: Mapping[str, Any]) -> dict[str, Any]:
     inputs = {"input_ids": batch["input_ids"], "position_ids": batch["position_ids"]}
     if text_config(model) is not None:
         inputs["use_cache"] = False  # with a cache, transformers does not look at where positions begin again
-    if "cu_seqlens" not in batch:  # rows of one document
-        return inputs | {"attention_mask": batch["attention_mask"]}
-    refuse_plain_mask(batch)
-    if "attention_mask" in batch:
-        return inputs | {"attention_mask": batch["attention_mask"]}
-    return inputs | _route_of(model).inputs(batch)
+    return inputs
 
 
 def refuse_plain_mask(batch: Mapping[str, Any]) -> None:
@@ -146,7 +150,7 @@ def check_isolation(
         _check_positions(batch)
     call = forward or _call
     probe = _probe(model, batch)
-    with _as_it_was(model):
+    with at_rest(model, _has_dropout(model)):
         with torch.no_grad():
             message = _difference(model, call, probe, tolerance)
         if not message and gradients:
@@ -171,7 +175,7 @@ def _route_of(model: nn.Module) -> AttentionRoute:
 def _working_route(model: nn.Module) -> AttentionRoute:
     probe = _probe(model, None)
     tried = []
-    with _as_it_was(model), torch.no_grad():
+    with at_rest(model, _has_dropout(model)), torch.no_grad():
         for route in attention_routes(model):
             try:
                 message = _difference(model, _called_by(route), probe, None)
@@ -188,13 +192,7 @@ def _working_route(model: nn.Module) -> AttentionRoute:
 
 
 def _called_by(route: AttentionRoute) -> Forward:
-    def forward(model: nn.Module, batch: Mapping[str, Any]) -> Any:
-        inputs = {"input_ids": batch["input_ids"], "position_ids": batch["position_ids"]}
-        if text_config(model) is not None:
-            inputs["use_cache"] = False
-        return model(**inputs, **route.inputs(batch))
-
-    return forward
+    return lambda model, batch: model(**_inputs(model, batch), **route.inputs(batch))
 
 
 def _call(model: nn.Module, batch: Mapping[str, Any]) -> Any:
@@ -306,10 +304,7 @@ def _probe(model: nn.Module, batch: Mapping[str, Any] | None) -> _Probe:
     window_tokens = sliding_window_tokens(model)
     if window_tokens is not None and window_tokens <= _LONGEST_WINDOW_TOKENS:
         lengths_tokens.insert(1, window_tokens + 5)
-    if batch is not None:
-        device = batch["input_ids"].device
-    else:
-        device = next((parameter.device for parameter in model.parameters()), torch.device("cpu"))
+    device = device_of(model) if batch is None else batch["input_ids"].device
     ids = torch.arange(sum(lengths_tokens), device=device) * 7919 + 11
     return _Probe(list((ids % n_words).split_with_sizes(lengths_tokens)), n_words)
 
@@ -393,18 +388,31 @@ def _versions(model: nn.Module) -> str:
 
 
 @contextmanager
-def _as_it_was(model: nn.Module) -> Iterator[None]:
-    """Without dropout, otherwise in its mode; modes and random numbers come back."""
-    modes = [(part, part.training) for part in model.modules()]
-    devices = {parameter.device.index for parameter in model.parameters() if parameter.device.type == "cuda"}
-    with torch.random.fork_rng(devices=sorted(device or 0 for device in devices)):
-        if _has_dropout(model):
-            model.eval()
+def at_rest(model: nn.Module | None, evaluates: bool = True) -> Iterator[None]:
+    """Runs in the mode of evaluation, or the model's own; modes and random numbers come back."""
+    parts = [] if model is None else [(part, part.training) for part in model.modules()]
+    parameters = [] if model is None else list(model.parameters())
+    devices = {parameter.device.index or 0 for parameter in parameters if parameter.device.type == "cuda"}
+    # A data set may draw random numbers when it is read.
+    of_python, of_numpy = random.getstate(), np.random.get_state()
+    with torch.random.fork_rng(devices=sorted(devices)):
         try:
+            if model is not None and evaluates:
+                model.eval()
             yield
         finally:
-            for part, was_training in modes:
+            for part, was_training in parts:
                 part.training = was_training
+            random.setstate(of_python)
+            np.random.set_state(of_numpy)
+
+
+def device_of(model: nn.Module | None, device: torch.device | str | int | None = None) -> torch.device:
+    """Returns the given device, else that of the model's parameters, else the CPU."""
+    if device is not None:
+        return torch.device(device)
+    parameters: Iterator[Tensor] = iter(()) if model is None else model.parameters()
+    return next((parameter.device for parameter in parameters), torch.device("cpu"))
 
 
 def _has_dropout(model: nn.Module) -> bool:

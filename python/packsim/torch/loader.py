@@ -7,8 +7,9 @@ from typing import Any
 
 from torch.utils.data import DataLoader
 
+from packsim._arguments import Problems
+from packsim._iterations import Iterations
 from packsim._rank_schedule import RankSchedule
-from packsim._schedulable import Schedulable
 from packsim.torch.collator import PackCollator
 from packsim.torch.dataset import FetchedPack, MapStyleDataset, PlanDataset
 from packsim.torch.packed_batch import PackedBatch
@@ -49,7 +50,7 @@ class PlanLoader:
 
     def __init__(
         self,
-        plan: Schedulable,
+        plan: Iterations,
         dataset: MapStyleDataset,
         collator: Callable[[FetchedPack], PackedBatch] | None = None,
         rank: int | None = None,
@@ -61,7 +62,9 @@ class PlanLoader:
         if mistakes:
             raise ValueError(f"options: expected none that the plan decides, got {', '.join(mistakes)}")
         self._sampler = PlanSampler(plan, *rank_and_size(rank, world_size))
-        self._place = PlanState.start_of(self._sampler.schedule)
+        self.plan = plan
+        self.schedule: RankSchedule = self._sampler.schedule  # the turns of this process
+        self._place = PlanState.start_of(self.schedule)
         self._n_iterators = 0
         collate: Callable[[Any], PackedBatch] = collator or PackCollator(plan)
         takes_arrays = isinstance(collate, PackCollator)
@@ -74,17 +77,8 @@ class PlanLoader:
         )
 
     @property
-    def plan(self) -> Schedulable:
-        return self._sampler.schedule.plan
-
-    @property
-    def schedule(self) -> RankSchedule:
-        """The turns of this process."""
-        return self._sampler.schedule
-
-    @property
     def epoch(self) -> int:
-        """Of the next batch."""
+        """The epoch of the next batch."""
         return self._place.epoch
 
     @property
@@ -128,7 +122,7 @@ class PlanLoader:
         return len(self._sampler)
 
     def steps(self) -> Iterator[Iterator[PackedBatch]]:
-        """For each optimizer step its batches, from here to the end of the epoch.
+        """Yields for each optimizer step its batches, from here to the end of the epoch.
 
         Raises
         ------
@@ -139,8 +133,7 @@ class PlanLoader:
         while self.epoch == epoch:
             n_done = self.steps_done
             yield _rest_of_step(batches)
-            if self.steps_done == n_done:
-                raise RuntimeError("steps: expected all batches of a step to be taken before the next step")
+            check_step_taken(self.steps_done > n_done)
 
     def state_dict(self) -> dict[str, Any]:
         """What the loop has not got yet: plan, epoch, iteration, turn and number of processes.
@@ -168,6 +161,13 @@ class PlanLoader:
         self._n_iterators += 1  # what iterators have fetched is of another place
 
 
+def add_decided_options(problems: Problems, decides: str, options: Mapping[str, Any]) -> None:
+    """Adds a mistake for each option that a loader with one iterator for all of its run decides itself."""
+    for name in (*_NOT_OPTIONS, "persistent_workers"):
+        if name in options:
+            problems.add(f"{name}: expected none, as the {decides} decides it, got {options[name]!r}")
+
+
 def check_newest(iterator: int, newest: int) -> None:
     """RuntimeError for an iterator of a loader that has gone on without it."""
     if iterator != newest:
@@ -175,6 +175,11 @@ def check_newest(iterator: int, newest: int) -> None:
             "loader: expected its newest iterator, begun after load_state_dict() and set_epoch(), got an "
             "older one"
         )
+
+
+def check_step_taken(is_taken: bool) -> None:
+    if not is_taken:
+        raise RuntimeError("steps: expected all batches of a step to be taken before the next step")
 
 
 def _rest_of_step(batches: Iterator[PackedBatch]) -> Iterator[PackedBatch]:

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-_IGNORE_INDEX = -100
+from packsim._loss_spans import IGNORE_INDEX
 
 
 def weighted_loss(
@@ -16,7 +16,7 @@ def weighted_loss(
     *,
     averaged_over: int = 1,
     is_shifted: bool = False,
-    ignore_index: int = _IGNORE_INDEX,
+    ignore_index: int = IGNORE_INDEX,
 ) -> Tensor:
     """The sum of weight times cross-entropy, so that no mean is taken but the one in the weights.
 
@@ -46,7 +46,7 @@ def weighted_loss(
     if not is_shifted:
         logits, labels, loss_weights = logits[..., :-1, :], labels[..., 1:], loss_weights[..., 1:]
     token_losses = functional.cross_entropy(
-        logits.reshape(-1, logits.shape[-1]).to(_accurate(logits)),
+        logits.reshape(-1, logits.shape[-1]).to(accurate_type(logits)),
         labels.reshape(-1),
         reduction="none",
         ignore_index=ignore_index,
@@ -67,10 +67,10 @@ def weighted_token_loss(token_losses: Tensor, loss_weights: Tensor, *, averaged_
     if token_losses.shape != loss_weights.shape:
         expected, got = tuple(token_losses.shape), tuple(loss_weights.shape)
         raise ValueError(f"loss_weights: expected shape {expected}, one for each loss, got {got}")
-    accurate = _accurate(token_losses)
+    accurate = accurate_type(token_losses)
     losses = token_losses.to(accurate).masked_fill(loss_weights == 0, 0)
     return (losses * loss_weights.to(accurate)).sum() * averaged_over
 
 
-def _accurate(values: Tensor) -> torch.dtype:
+def accurate_type(values: Tensor) -> torch.dtype:
     return torch.promote_types(values.dtype, torch.float32)

@@ -45,13 +45,7 @@ class PackedBatch(dict[str, Any]):
 
     def with_values(self, values: Mapping[str, Any]) -> PackedBatch:
         """Other tensors of the same micro-batch."""
-        return PackedBatch(
-            values,
-            micro_batch=self.micro_batch,
-            n_padding_tokens=self.n_padding_tokens,
-            is_last=self.is_last,
-            token_columns=self.token_columns,
-        )
+        return _batch(PackedBatch, values, vars(self))
 
     def to(self, device: torch.device | str | int, non_blocking: bool = False) -> PackedBatch:
         """The batch with its tensors on a device."""
@@ -65,7 +59,7 @@ class PackedBatch(dict[str, Any]):
         return _joined_batch, (type(self), JoinedTensors.of(self), vars(self))
 
     def __copy__(self) -> PackedBatch:
-        """Of the same tensors. torch copies a batch before it pins it."""
+        """Keeps the same tensors. torch copies a batch before it pins it."""
         return _batch(type(self), self, vars(self))
 
 

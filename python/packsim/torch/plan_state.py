@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from packsim._arguments import Problems
+from packsim._arguments import Problems, integer_in
 from packsim._rank_schedule import RankSchedule
-from packsim._schedulable import Schedulable
+from packsim._states import MOST
 
-_MOST = 2**63 - 1
 _MOST_EPOCH = 2**31 - 1
 
 
@@ -64,14 +63,17 @@ class PlanState:
         if not isinstance(state, Mapping) or set(state) != expected:
             got = sorted(map(str, state)) if isinstance(state, Mapping) else type(state).__name__
             raise ValueError(f"state: expected a mapping of {sorted(expected)}, got {got}")
-        _check_plan(state["plan"], schedule.plan)
-        problems = Problems()
-        epoch = problems.integer("state: epoch", state["epoch"], 0, _MOST_EPOCH)
-        last = schedule.plan.iterations_per_epoch - 1
-        iteration = problems.integer("state: iteration", state["iteration"], 0, last)
-        turn = problems.integer("state: turn", state["turn"], 0, _MOST)
-        saved_size = problems.integer("state: world_size", state["world_size"], 1, schedule.plan.n_gpus)
-        problems.raise_if_any()
+        plan = schedule.plan
+        if state["plan"] != plan.content_hash:
+            raise ValueError(
+                f"state: expected one of plan {plan.content_hash}, got one of plan {state['plan']}"
+            )
+        with Problems() as problems:
+            epoch = problems.integer("state: epoch", state["epoch"], 0, _MOST_EPOCH)
+            last = plan.iterations_per_epoch - 1
+            iteration = problems.integer("state: iteration", state["iteration"], 0, last)
+            turn = problems.integer("state: turn", state["turn"], 0, MOST)
+            saved_size = problems.integer("state: world_size", state["world_size"], 1, plan.n_gpus)
         if turn > 0 and saved_size != schedule.world_size:
             # Other processes would have the packs: some twice, some never.
             raise ValueError(
@@ -81,19 +83,10 @@ class PlanState:
             )
         if turn > 0:
             n_turns = schedule.n_turns(schedule.iterations_of_epoch(epoch)[iteration])
-            problems.integer("state: turn", turn, 0, n_turns - 1)
-            problems.raise_if_any()
-        return cls(schedule.plan.content_hash, epoch, iteration, turn, schedule.world_size)
+            integer_in("state: turn", turn, 0, n_turns - 1)
+        return cls(plan.content_hash, epoch, iteration, turn, schedule.world_size)
 
 
 def checked_epoch(epoch: object) -> int:
     """ValueError for what is no epoch."""
-    problems = Problems()
-    number = problems.integer("epoch", epoch, 0, _MOST_EPOCH)
-    problems.raise_if_any()
-    return number
-
-
-def _check_plan(found: object, plan: Schedulable) -> None:
-    if found != plan.content_hash:
-        raise ValueError(f"state: expected one of plan {plan.content_hash}, got one of plan {found}")
+    return integer_in("epoch", epoch, 0, _MOST_EPOCH)

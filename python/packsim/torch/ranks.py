@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
+from torch import Tensor
 
 from packsim._arguments import Problems
 
@@ -14,22 +15,22 @@ _MOST_PROCESSES = 1 << 20
 
 
 def rank_and_size(rank: int | None = None, world_size: int | None = None) -> tuple[int, int]:
-    """As given, else of torch.distributed where initialised, else of RANK and WORLD_SIZE, else 0 of 1."""
+    """Returns what is given, else torch.distributed's if initialised, else RANK and WORLD_SIZE, else 0 of
+    1."""
     if (rank is None) != (world_size is None):
         raise ValueError(f"rank, world_size: expected both or none, got {rank} and {world_size}")
     if rank is not None and world_size is not None:
         return checked(rank, world_size)
-    if dist.is_available() and dist.is_initialized():
+    if can_gather():
         return dist.get_rank(), dist.get_world_size()
     return checked(_of_environment("RANK", 0), _of_environment("WORLD_SIZE", 1))
 
 
 def checked(rank: object, world_size: object) -> tuple[int, int]:
     """ValueError for what is no rank of so many processes."""
-    problems = Problems()
-    size = problems.integer("world_size", world_size, 1, _MOST_PROCESSES)
-    number = problems.integer("rank", rank, 0, size - 1)
-    problems.raise_if_any()
+    with Problems() as problems:
+        size = problems.integer("world_size", world_size, 1, _MOST_PROCESSES)
+        number = problems.integer("rank", rank, 0, size - 1)
     return number, size
 
 
@@ -46,29 +47,24 @@ def can_gather() -> bool:
     return dist.is_available() and dist.is_initialized()
 
 
-class TorchGather:
-    """From a value of each rank of a group to the list of those of all, by torch.distributed.
+def gathered(value: Any, group: Any = None) -> list[Any]:
+    """A value of each rank of a group, on all of them. group: None: all ranks.
 
-    group: None: of all ranks.
+    Lists of integers, equally long on all ranks, are one small all-reduce.
     """
+    rank, size = dist.get_rank(group), dist.get_world_size(group)
+    if isinstance(value, list) and all(isinstance(number, int) for number in value):
+        rows = torch.zeros((size, len(value)), dtype=torch.int64)
+        rows[rank] = torch.tensor(value)
+        numbers: list[list[int]] = summed(rows, group).tolist()
+        return numbers
+    values: list[Any] = [None] * size
+    dist.all_gather_object(values, value, group=group)
+    return values
 
-    def __init__(self, group: Any = None) -> None:
-        self._group = group
 
-    def __call__(self, value: Any) -> list[Any]:
-        """Lists of integers, equally long on all ranks, are one small all-reduce."""
-        if isinstance(value, list) and all(isinstance(number, int) for number in value):
-            return self._of_numbers(value)
-        values: list[Any] = [None] * dist.get_world_size(self._group)
-        dist.all_gather_object(values, value, group=self._group)
-        return values
-
-    def _of_numbers(self, numbers: list[int]) -> list[list[int]]:
-        device = "cuda" if dist.get_backend(self._group) == "nccl" else "cpu"
-        rank, size = dist.get_rank(self._group), dist.get_world_size(self._group)
-        rows = torch.zeros((size, len(numbers)), dtype=torch.int64)
-        rows[rank] = torch.tensor(numbers)
-        rows = rows.to(device)
-        dist.all_reduce(rows, group=self._group)
-        gathered: list[list[int]] = rows.tolist()
-        return gathered
+def summed(values: Tensor, group: Any) -> Tensor:
+    """The sum of the values of all ranks of a group, on the CPU."""
+    on_device = values.to("cuda" if dist.get_backend(group) == "nccl" else "cpu")
+    dist.all_reduce(on_device, group=group)
+    return on_device.cpu()

@@ -7,9 +7,9 @@ from typing import Any
 
 from torch.utils.data import Sampler
 
+from packsim._iterations import Iterations
 from packsim._micro_batch import MicroBatch
 from packsim._rank_schedule import RankSchedule
-from packsim._schedulable import Schedulable
 from packsim.torch.plan_state import PlanState, checked_epoch
 from packsim.torch.ranks import checked, rank_and_size
 
@@ -34,11 +34,11 @@ class PlanSampler(Sampler[Any]):
         Where the plan does not fit on this many processes; see RankSchedule.
     """
 
-    def __init__(self, plan: Schedulable, rank: int | None = None, world_size: int | None = None) -> None:
+    def __init__(self, plan: Iterations, rank: int | None = None, world_size: int | None = None) -> None:
         self._set_up([RankSchedule(plan, *rank_and_size(rank, world_size))])
 
     @classmethod
-    def for_all_ranks(cls, plan: Schedulable, world_size: int) -> PlanSampler:
+    def for_all_ranks(cls, plan: Iterations, world_size: int) -> PlanSampler:
         """Turn by turn the micro-batch of rank 0, 1, ..., for loaders that deal batches out themselves.
 
         `accelerate.prepare()` gives batch i to process i % n: so each gets its own. It must not make batches
@@ -56,14 +56,10 @@ class PlanSampler(Sampler[Any]):
                 'too few for an iteration and last_iteration "drop" left them out'
             )
         self._schedules = schedules
+        self.schedule = schedules[0]  # that of this process; of rank 0 for a sampler of all ranks
         self._start = PlanState.start_of(schedules[0])
         self._drawn = self._start
         self._n_turns: tuple[int, int] | None = None  # (epoch, turns of it), the last asked for
-
-    @property
-    def schedule(self) -> RankSchedule:
-        """Of this process; of rank 0 for a sampler of all ranks."""
-        return self._schedules[0]
 
     @property
     def sampler(self) -> PlanSampler:

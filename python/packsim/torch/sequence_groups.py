@@ -8,13 +8,12 @@ import torch.distributed as dist
 from torch import Tensor
 from torch.nn import functional
 
+from packsim._loss_spans import IGNORE_INDEX
 from packsim._micro_batch import MicroBatch
 from packsim._plan import Plan
 from packsim._rank_schedule import RankSchedule, Turn
 from packsim.torch.packed_batch import PackedBatch
 from packsim.torch.ranks import rank_and_size
-
-_NO_LABEL = -100
 
 
 class SequenceGroups:
@@ -57,7 +56,7 @@ class SequenceGroups:
         return self._groups[ranks] if len(ranks) > 1 else None
 
     def shard(
-        self, batch: PackedBatch, group: dist.ProcessGroup | None, ignore_index: int = _NO_LABEL
+        self, batch: PackedBatch, group: dist.ProcessGroup | None, ignore_index: int = IGNORE_INDEX
     ) -> PackedBatch:
         """This process's part of a batch, which all processes of the group have whole.
 
@@ -87,5 +86,5 @@ class SequenceGroups:
 
 
 def _shifted(values: Tensor, last: int) -> Tensor:
-    """Of each token what stands at the next one."""
+    """Gives each token what stands at the next one."""
     return functional.pad(values[..., 1:], (0, 1), value=last)

@@ -1,9 +1,10 @@
-"""From the samples of a stream's pack to its tensors."""
+"""The tensors of a stream's pack are made from its samples here."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -12,15 +13,47 @@ from packsim._arguments import Problems
 from packsim._micro_batch import MicroBatch
 from packsim._normalisers import find_normaliser
 from packsim._plan import PlanGroup
+from packsim._stream_setting import StreamSetting
 from packsim.torch.collator import MOST_MISTAKES, CollatorRules, PackCollator
 from packsim.torch.dataset import FetchedPack
 from packsim.torch.packed_batch import PackedBatch
-from packsim.torch.stream_pack import StreamPack
 
 _PADDING = ("none", "capacity", "multiple")
 
 
-@dataclass(frozen=True, eq=False)
+class StreamPack(NamedTuple):
+    """What a collator gets: the samples of one micro-batch.
+
+    Attributes
+    ----------
+    shard_index : int
+        -1 for a micro-batch without samples.
+    sample_indices : list of int
+        Where each sample was in its shard.
+    samples : list
+        As the shard gave them. One that is over-long under `over_long="truncate"` counts as
+        `capacity_tokens`: the collator cuts it.
+    lengths_tokens : list of int
+        What `length_of` said of each sample, not cut.
+    setting : StreamSetting
+        How the stream is packed; `capacity_tokens` and `over_long` among it.
+    sources : sequence of str
+        The source of each sample, where the stream is a `MixedSource`; else empty.
+    example
+        For a micro-batch without samples any sample of the stream, whose columns say what its batch has;
+        None where the stream has none.
+    """
+
+    shard_index: int
+    sample_indices: list[int]
+    samples: list[Any]
+    lengths_tokens: list[int]
+    setting: StreamSetting
+    sources: Sequence[str] = ()
+    example: Any = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class StreamMicroBatch(MicroBatch):
     """The micro-batch of a stream.
 
@@ -57,11 +90,6 @@ class StreamCollator:
         A name of `packsim.normalisers()`: what the loss of a token is multiplied by.
     **options
         Those of PackCollator: `pad_token_id`, `columns` and others.
-
-    Raises
-    ------
-    ValueError
-        For arguments that are wrong.
     """
 
     def __init__(
@@ -106,23 +134,18 @@ class StreamCollator:
         return batch
 
     def _micro_batch(self, pack: StreamPack) -> StreamMicroBatch:
-        """Of weight 1, with loss tokens that are not known yet."""
+        """Makes a micro-batch of weight 1, with loss tokens that are not known yet."""
         capacity_tokens = pack.setting.capacity_tokens
         _check_lengths(pack)
         lengths = np.array(pack.lengths_tokens, dtype=np.int64)
         tokens = np.minimum(lengths, capacity_tokens).astype(np.int32)
         return StreamMicroBatch(
-            iteration=0,
-            round=0,
-            first_gpu=0,
-            group=PlanGroup(capacity_tokens, sp_degree=1, cp_degree=1, gc_layers=0, n_packs=0),
-            after_barrier=False,
+            group=PlanGroup(capacity_tokens),
             samples=np.array(pack.sample_indices, dtype=np.uint64),
             starts_tokens=np.zeros(len(tokens), dtype=np.int32),
             tokens=tokens,
             loss_tokens=np.zeros(len(tokens), dtype=np.int32),
             weight=1.0,
-            weight_per_sample=False,
             shard_index=pack.shard_index,
             truncated_tokens=int((lengths - tokens).sum()),
             sources=tuple(pack.sources),
@@ -144,7 +167,7 @@ def with_weight(
         first_gpu=rank,
     )
     weights = np.repeat(micro_batch.token_weights(), micro_batch.tokens).astype(np.float32)
-    # In place, as a worker may have pinned or shared it.
+    # The row changes in place, as a worker may have pinned or shared it.
     row = batch["loss_weights"][0, : len(weights)]
     row.copy_(torch.where(row > 0, torch.from_numpy(weights), torch.zeros(())))
     batch.micro_batch = micro_batch
@@ -158,13 +181,10 @@ def _check_lengths(pack: StreamPack) -> None:
     for index, sample, told in zip(pack.sample_indices, pack.samples, pack.lengths_tokens, strict=True):
         found = _n_ids(sample)
         if found is not None and found != told:
-            mistakes.append(f"sample {index}: expected {told} tokens, as length_of() said, got {found}")
-    problems = Problems()
-    for mistake in mistakes[:MOST_MISTAKES]:
-        problems.add(f"shard {pack.shard_index}: {mistake}")
-    if len(mistakes) > MOST_MISTAKES:
-        problems.add(f"and {len(mistakes) - MOST_MISTAKES} more")
-    problems.raise_if_any()
+            place = f"shard {pack.shard_index}: sample {index}"
+            mistakes.append(f"{place}: expected {told} tokens, as length_of() said, got {found}")
+    with Problems() as problems:
+        problems.add_first(mistakes, MOST_MISTAKES)
 
 
 def _n_ids(sample: Any) -> int | None:

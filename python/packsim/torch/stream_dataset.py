@@ -18,13 +18,12 @@ from packsim._normalisers import Normaliser
 from packsim._stream_packer import StreamPacker
 from packsim.streaming import PackedStream
 from packsim.torch.ranks import rank_and_size
-from packsim.torch.stream_pack import StreamPack
+from packsim.torch.stream_collator import StreamPack
 from packsim.torch.stream_state import (
     Accumulation,
     ShardState,
     StreamPlace,
     merge_stream_states,
-    packs_left,
     place_of,
     to_dict,
 )
@@ -91,8 +90,7 @@ class StreamDataset(IterableDataset[Delivery]):
         worker, and with a StreamPack of no samples for the empty micro-batches at the end of an epoch. By
         default the StreamPack itself.
     rank, world_size : int, optional
-        By default those of torch.distributed where it is initialised, else of the environment's RANK and
-        WORLD_SIZE, else 0 of 1.
+        As for PlanSampler.
     **arguments
         Those of `packsim.StreamPacker`.
 
@@ -114,20 +112,23 @@ class StreamDataset(IterableDataset[Delivery]):
         **arguments: Unpack[StreamArguments],
     ) -> None:
         self._open_shard = open_shard
+        self._mix = open_shard if isinstance(open_shard, MixedSource) else None
+        self.is_mixed = self._mix is not None
         self._length_of = length_of
         self._collator = collator
+        # What decides loss weights; None where the collator has none.
+        self.normaliser: Normaliser | None = getattr(collator, "normaliser", None)
         self._arguments = arguments
         self._setting = StreamPacker(**arguments).setting
         self.rank, self.world_size = rank_and_size(rank, world_size)
-        problems = Problems()
-        self.n_shards = problems.integer("n_shards", n_shards, 1, _MOST_SHARDS)
-        problems.raise_if_any()
+        with Problems() as problems:
+            self.n_shards = problems.integer("n_shards", n_shards, 1, _MOST_SHARDS)
         if self.n_shards % self.world_size != 0:
             expected = f"expected a multiple of {self.world_size} ranks ({_SPLITS})"
             raise ValueError(f"n_shards: {expected}, got {self.n_shards}")
-        self._place = StreamPlace(0, 0, tuple(range(self.rank, self.n_shards, self.world_size)), {})
+        self._place = StreamPlace.start_of(0, self.rank, self.world_size, self.n_shards)
         self._knows_all_shards = True  # what has been delivered of them
-        self._newest_iterator = 0  # of its loaders
+        self.newest_iterator = 0  # of its loaders: the number of the only one that may give batches
         self._example: Any = None  # a sample, once an empty batch has been asked for
 
     @property
@@ -140,25 +141,15 @@ class StreamDataset(IterableDataset[Delivery]):
         """How many micro-batches of this epoch the training loop has had."""
         return self._place.step
 
-    @property
-    def newest_iterator(self) -> int:
-        """The number of the only iterator that may give batches. For StreamLoader."""
-        return self._newest_iterator
-
     def begin_iterator(self) -> int:
         """A number for a new iterator: those of before, of any loader, cannot go on. For StreamLoader."""
-        self._newest_iterator += 1
-        return self._newest_iterator
+        self.newest_iterator += 1
+        return self.newest_iterator
 
     @property
     def accumulation(self) -> Accumulation | None:
         """The optimizer step that the loop is inside of; None between steps."""
         return self._place.accumulation
-
-    @property
-    def normaliser(self) -> Normaliser | None:
-        """What decides loss weights: that of the collator; None where it has none."""
-        return getattr(self._collator, "normaliser", None)
 
     def check_workers(self, num_workers: int) -> None:
         """ValueError unless so many workers can share the shards of this rank evenly."""
@@ -180,7 +171,8 @@ class StreamDataset(IterableDataset[Delivery]):
         return None
 
     def source_counts(self) -> dict[str, SourceCounts]:
-        """Of each source of a MixedSource, what this rank has had in this epoch; empty for other streams."""
+        """Counts what this rank has had in this epoch of each source of a MixedSource; empty for other
+        streams."""
         if self._mix is None:
             return {}
         own = [shard for index, shard in self._place.shards.items() if index in self._place.turns]
@@ -191,18 +183,14 @@ class StreamDataset(IterableDataset[Delivery]):
             for name in self._mix.sources
         }
 
-    @property
-    def is_mixed(self) -> bool:
-        """Whether the samples are those of a MixedSource."""
-        return self._mix is not None
-
     def stream_hash(self) -> int:
-        """Of what must be the same on all ranks: how the stream is packed, and its mix. For StreamLoader."""
+        """Hashes what must be the same on all ranks: how the stream is packed, and its mix. For
+        StreamLoader."""
         mix = None if self._mix is None else self._mix.state_dict() | {"requested": None}
         return _hash_of([self._setting.to_dict(), self.n_shards, mix])
 
     def requested_hash(self) -> int:
-        """Of the weights that `MixedSource.set_weights()` asked for; 0 for none. For StreamLoader."""
+        """Hashes the weights that `MixedSource.set_weights()` asked for; 0 for none. For StreamLoader."""
         requested = None if self._mix is None else self._mix.requested
         return 0 if requested is None else _hash_of(requested)
 
@@ -220,10 +208,6 @@ class StreamDataset(IterableDataset[Delivery]):
         self._place = replace(self._place, shards=shards)
         return True
 
-    @property
-    def _mix(self) -> MixedSource | None:
-        return self._open_shard if isinstance(self._open_shard, MixedSource) else None
-
     def count_steps(self, lengths_by_shard: Sequence[LengthsLike]) -> int:
         """How many steps the epoch has, where the lengths of all shards are known beforehand: exactly.
 
@@ -233,12 +217,12 @@ class StreamDataset(IterableDataset[Delivery]):
         if len(lengths_by_shard) != self.n_shards:
             expected = f"the lengths of {self.n_shards} shards"
             raise ValueError(f"lengths_by_shard: expected {expected}, got {len(lengths_by_shard)}")
-        n_packs = [self._count_packs(lengths) for lengths in lengths_by_shard]
-        ranks = range(self.world_size)
+        left = [self._count_packs(lengths) for lengths in lengths_by_shard]
         if not self._knows_all_shards:
             raise ValueError("count_steps: expected a merged state of all ranks, got one of this rank alone")
-        left = [packs_left(self._place, n_packs, rank, self.world_size, self.n_shards) for rank in ranks]
-        return self.step + max(left)
+        for shard_index, shard in self._place.shards.items():
+            left[shard_index] -= shard.n_packs
+        return self.step + max(sum(left[rank :: self.world_size]) for rank in range(self.world_size))
 
     def state_dict(self) -> dict[str, Any]:
         """What the training loop has had, as JSON has it; packs that workers fetched ahead are not counted.
@@ -292,7 +276,7 @@ class StreamDataset(IterableDataset[Delivery]):
     def end_epoch(self) -> None:
         """All ranks have had all packs of the epoch. For StreamLoader."""
         self._knows_all_shards = True
-        self._place = self._place.next_epoch(self.rank, self.world_size, self.n_shards)
+        self._place = StreamPlace.start_of(self.epoch + 1, self.rank, self.world_size, self.n_shards)
 
     def __iter__(self) -> Iterator[Delivery]:
         """What comes next, of the shards of this worker; where one has ended, a delivery that says so."""
@@ -341,50 +325,44 @@ def _hash_of(value: Any) -> int:
     return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little") >> 1
 
 
+@dataclass(eq=False)
 class _ShardPacks:
     """The packs of one shard, as deliveries."""
 
-    def __init__(
-        self,
-        shard_index: int,
-        packs: PackedStream[Any],
-        setting: StreamSetting,
-        collator: Callable[[StreamPack], Any],
-    ) -> None:
-        self._shard_index = shard_index
-        self._packs = packs
-        self._setting = setting
-        self._collator = collator
-        self._sent_window: Mapping[str, Any] | None = None
-        self.has_ended = False
+    shard_index: int
+    packs: PackedStream[Any]
+    setting: StreamSetting
+    collate: Callable[[StreamPack], Any]
+    has_ended: bool = False
+    _sent_window: Mapping[str, Any] | None = None
 
     def deliver(self) -> Delivery:
-        pack = None if self.has_ended else next(self._packs, None)
+        pack = None if self.has_ended else next(self.packs, None)
         if pack is None:
             self.has_ended = True
-            return Delivery(self._shard_index, True, "", 0, None)
+            return Delivery(self.shard_index, True, "", 0, None)
         sample_indices = [sample_index for sample_index, _ in pack]
         samples = [sample for _, sample in pack]
-        lengths_tokens = self._packs.lengths_tokens
+        lengths_tokens = self.packs.lengths_tokens
         counts = self._source_counts(samples, lengths_tokens)
         sources = [sample.source for sample in samples] if counts else []
         samples = [sample.sample for sample in samples] if counts else samples
-        batch = self._collator(
-            StreamPack(self._shard_index, sample_indices, samples, lengths_tokens, self._setting, sources)
+        batch = self.collate(
+            StreamPack(self.shard_index, sample_indices, samples, lengths_tokens, self.setting, sources)
         )
-        state = self._packs.state_dict()
-        # As text, which pinning and pickling leave alone, and once a window.
+        state = self.packs.state_dict()
+        # Text is left alone by pinning and pickling; it is sent once a window.
         window = "" if state["window"] is self._sent_window else json.dumps(state["window"])
         self._sent_window = state["window"]
         counted = json.dumps(counts) if counts else ""
-        return Delivery(self._shard_index, False, window, state["n_taken"], batch, counted)
+        return Delivery(self.shard_index, False, window, state["n_taken"], batch, counted)
 
     def _source_counts(self, samples: Sequence[Any], lengths_tokens: Sequence[int]) -> dict[str, list[int]]:
-        """As in ShardState; empty where the stream is not mixed."""
+        """Returns counts as ShardState has them; empty if the stream is not mixed."""
         counts: dict[str, list[int]] = {}
         for sample, length_tokens in zip(samples, lengths_tokens, strict=True):
             if isinstance(sample, SourcedSample):
-                n_tokens = min(length_tokens, self._setting.capacity_tokens)
+                n_tokens = min(length_tokens, self.setting.capacity_tokens)
                 of_source = counts.setdefault(sample.source, [0, 0, 0])
                 for i, number in enumerate((1, n_tokens, int(sample.pass_index > 0))):
                     of_source[i] += number

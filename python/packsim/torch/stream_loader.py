@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -10,25 +11,14 @@ from torch.utils.data import DataLoader
 
 from packsim._arguments import Problems
 from packsim._normalisers import StepLoss, pack_weight
-from packsim.torch.loader import check_newest
+from packsim._states import MOST
+from packsim.torch.loader import add_decided_options, check_newest, check_step_taken
 from packsim.torch.packed_batch import PackedBatch
-from packsim.torch.ranks import TorchGather, can_gather
+from packsim.torch.ranks import can_gather, gathered
 from packsim.torch.stream_collator import StreamMicroBatch, with_weight
 from packsim.torch.stream_dataset import Delivery, StreamDataset
 from packsim.torch.stream_state import Accumulation, merge_stream_states
 
-# What the dataset decides.
-_NOT_OPTIONS = (
-    "batch_size",
-    "shuffle",
-    "sampler",
-    "batch_sampler",
-    "drop_last",
-    "collate_fn",
-    "in_order",
-    "persistent_workers",
-)
-_MOST_STEPS = 2**63 - 1
 _FAILED = -1  # in place of a number of packs
 
 
@@ -97,27 +87,24 @@ class StreamLoader:
         agree_every_steps: int = 8,
         **options: Any,
     ) -> None:
-        problems = Problems()
-        for name in _NOT_OPTIONS:
-            if name in options:
-                problems.add(f"{name}: expected none, as the dataset decides it, got {options[name]!r}")
-        num_workers = problems.integer("num_workers", num_workers, 0, 1 << 16)
-        if n_steps is not None:
-            n_steps = problems.integer("n_steps", n_steps, 0, _MOST_STEPS)
-        agree_every_steps = problems.integer("agree_every_steps", agree_every_steps, 1, 1 << 20)
-        per_step = problems.integer("micro_batches_per_step", micro_batches_per_step, 1, 1 << 20)
-        self._exchanges = dataset.world_size > 1 and (n_steps is None or dataset.normaliser is not None)
-        if self._exchanges and gather_from_all_ranks is None and not can_gather():
-            what = "a function" if dataset.normaliser is not None else "n_steps, a function"
-            expected = f"{what} or torch.distributed for {dataset.world_size} ranks to agree by"
-            problems.add(f"gather_from_all_ranks: expected {expected}, got none")
-        problems.raise_if_any()
+        with Problems() as problems:
+            add_decided_options(problems, "dataset", options)
+            num_workers = problems.integer("num_workers", num_workers, 0, 1 << 16)
+            if n_steps is not None:
+                n_steps = problems.integer("n_steps", n_steps, 0, MOST)
+            agree_every_steps = problems.integer("agree_every_steps", agree_every_steps, 1, 1 << 20)
+            per_step = problems.integer("micro_batches_per_step", micro_batches_per_step, 1, 1 << 20)
+            self._exchanges = dataset.world_size > 1 and (n_steps is None or dataset.normaliser is not None)
+            if self._exchanges and gather_from_all_ranks is None and not can_gather():
+                what = "a function" if dataset.normaliser is not None else "n_steps, a function"
+                expected = f"{what} or torch.distributed for {dataset.world_size} ranks to agree by"
+                problems.add(f"gather_from_all_ranks: expected {expected}, got none")
         dataset.check_workers(num_workers)
         self.dataset = dataset
         self._num_workers = num_workers
         self._micro_batches_per_step = per_step
         self._n_steps = n_steps
-        self._gather_from_all_ranks = gather_from_all_ranks or TorchGather(group)
+        self._gather_from_all_ranks = gather_from_all_ranks or partial(gathered, group=group)
         self._steps_ahead = agree_every_steps if self._exchanges else 1
         self._n_iterations = 0
         self._options = options
@@ -153,7 +140,7 @@ class StreamLoader:
             yield from self._batches_of(step)
 
     def steps(self) -> Iterator[Iterator[Any]]:
-        """For each optimizer step its batches, from here to the end of the epoch.
+        """Yields for each optimizer step its batches, from here to the end of the epoch.
 
         Raises
         ------
@@ -163,8 +150,7 @@ class StreamLoader:
         for step in self._steps_of_epoch():
             n_before = self.dataset.step
             yield self._batches_of(step)
-            if self.dataset.step != n_before + len(step.deliveries):
-                raise RuntimeError("steps: expected all batches of a step to be taken before the next step")
+            check_step_taken(self.dataset.step == n_before + len(step.deliveries))
 
     def _steps_of_epoch(self) -> Iterator[_Step]:
         self._n_iterations = 0
@@ -206,7 +192,7 @@ class StreamLoader:
             _check_equal(name, [row[i] for row in rows])
 
     def _take_weight_change(self) -> bool:
-        """Of all ranks together, as those that do not take part would go on to the next step alone."""
+        """All ranks take the change together, as those that do not would go on to the next step alone."""
         if self._exchanges and self.dataset.is_mixed and self.dataset.accumulation is None:
             rows = self._gathered([self.dataset.requested_hash()])
             _check_equal("hash of new weights of sources (0: none)", [row[0] for row in rows])

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from packsim._arguments import described
 from packsim._mixed_source import with_weights_from
 from packsim._normalisers import StepLoss
+from packsim._states import check_integer, check_integers, checked_version
 from packsim._stream_setting import StreamSetting
 
 _VERSION = 1
-_MOST = 2**63 - 1
 
 
 @dataclass(frozen=True)
@@ -93,6 +93,10 @@ class StreamPlace:
     shards: Mapping[int, ShardState]
     accumulation: Accumulation | None = None
 
+    @classmethod
+    def start_of(cls, epoch: int, rank: int, world_size: int, n_shards: int) -> StreamPlace:
+        return cls(epoch, 0, tuple(range(rank, n_shards, world_size)), {})
+
     def after(self, shard_index: int, shard: ShardState, accumulation: Accumulation | None) -> StreamPlace:
         """The place behind a pack of that shard."""
         at = self.turns.index(shard_index) + 1
@@ -102,10 +106,7 @@ class StreamPlace:
 
     def after_empty(self, accumulation: Accumulation | None) -> StreamPlace:
         """The place behind a micro-batch without samples."""
-        return StreamPlace(self.epoch, self.step + 1, self.turns, self.shards, accumulation)
-
-    def next_epoch(self, rank: int, world_size: int, n_shards: int) -> StreamPlace:
-        return StreamPlace(self.epoch + 1, 0, tuple(range(rank, n_shards, world_size)), {})
+        return replace(self, step=self.step + 1, accumulation=accumulation)
 
 
 def to_dict(place: StreamPlace, setting: StreamSetting, rank: int, world_size: int, n_shards: int) -> Any:
@@ -180,15 +181,14 @@ def place_of(
     ValueError
         For what is no state, one of another stream or setting, or one that lacks shards of this rank.
     """
-    _check_version("state", state)
-    setting.check_same(state.get("setting"), "state.setting")
+    checked_version(state, _VERSION)
+    setting.check_same(state.get("setting"))
     if state.get("n_shards") != n_shards:
         raise ValueError(f"state.n_shards: expected {n_shards}, got {described(state.get('n_shards'))}")
-    for name in ("epoch", "step"):
-        _check_integer(f"state.{name}", state.get(name), _MOST)
+    check_integers("state", state, "epoch", "step")
     turns, rows = _lists_of("state", state)
     for i, shard in enumerate(turns):
-        _check_integer(f"state.turns[{i}]", shard, n_shards - 1)
+        check_integer(f"state.turns[{i}]", shard, n_shards - 1)
     mine = set(range(rank, n_shards, world_size))
     missing = sorted(mine - set(turns))
     if missing or len(set(turns)) != len(turns):
@@ -207,19 +207,11 @@ def place_of(
     )
 
 
-def _check_of_one_rank(place: str, state: object) -> None:
+def _check_of_one_rank(place: str, given: object) -> None:
     """ValueError for what is no state of a rank; whether it fits to the stream is seen when it is loaded."""
-    _check_version(place, state)
-    assert isinstance(state, Mapping)
-    for name in ("rank", "world_size"):
-        _check_integer(f"{place}.{name}", state.get(name), _MOST)
+    state = checked_version(given, _VERSION, place)
+    check_integers(place, state, "rank", "world_size")
     _lists_of(place, state)
-
-
-def _check_version(place: str, state: object) -> None:
-    if not isinstance(state, Mapping) or state.get("version") != _VERSION:
-        got = state.get("version") if isinstance(state, Mapping) else state
-        raise ValueError(f"{place}.version: expected {_VERSION}, got {described(got)}")
 
 
 def _lists_of(place: str, state: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
@@ -236,8 +228,7 @@ def _accumulation_of(given: Any, world_size: int) -> Accumulation | None:
     place = "state.accumulation"
     if not isinstance(given, Mapping) or not isinstance(given.get("loss"), Mapping):
         raise ValueError(f"{place}: expected the state of an optimizer step, or null, got {described(given)}")
-    for name in ("n_done", "n_micro_batches"):
-        _check_integer(f"{place}.{name}", given.get(name), _MOST)
+    check_integers(place, given, "n_done", "n_micro_batches")
     done = f"micro-batch {given['n_done']} of {given['n_micro_batches']}"
     columns = {}
     for name in StepLoss.__dataclass_fields__:
@@ -245,7 +236,7 @@ def _accumulation_of(given: Any, world_size: int) -> Accumulation | None:
         if not isinstance(numbers, (list, tuple)):
             raise ValueError(f"{place}.loss.{name}: expected numbers of all ranks, got {described(numbers)}")
         for rank, number in enumerate(numbers):
-            _check_integer(f"{place}.loss.{name}[{rank}]", number, _MOST)
+            check_integer(f"{place}.loss.{name}[{rank}]", number)
         if len(numbers) != world_size:
             # Other ranks have the packs then, and no checkpoint has the gradients so far.
             raise ValueError(
@@ -259,9 +250,8 @@ def _accumulation_of(given: Any, world_size: int) -> Accumulation | None:
 def _shard_of(place: str, row: object, n_shards: int) -> tuple[int, ShardState]:
     if not isinstance(row, Mapping):
         raise ValueError(f"{place}: expected the state of a shard, got {described(row)}")
-    _check_integer(f"{place}.shard", row.get("shard"), n_shards - 1)
-    for name in ("n_taken", "n_packs"):
-        _check_integer(f"{place}.{name}", row.get(name), _MOST)
+    check_integers(place, row, "shard", high=n_shards - 1)
+    check_integers(place, row, "n_taken", "n_packs")
     if not isinstance(row.get("window"), Mapping):
         raise ValueError(
             f"{place}.window: expected the state of a packer, got {described(row.get('window'))}"
@@ -270,20 +260,3 @@ def _shard_of(place: str, row: object, n_shards: int) -> tuple[int, ShardState]:
     if not isinstance(sources, Mapping):
         raise ValueError(f"{place}.sources: expected counts of sources, got {described(sources)}")
     return row["shard"], ShardState(json.dumps(row["window"]), row["n_taken"], row["n_packs"], sources)
-
-
-def packs_left(
-    place: StreamPlace, packs_of_shards: Iterable[int], rank: int, world_size: int, n_shards: int
-) -> int:
-    """How many packs the shards of a rank still have, of so many in all."""
-    left = 0
-    for shard_index, n_packs in enumerate(packs_of_shards):
-        if shard_index % world_size == rank:
-            done = place.shards[shard_index].n_packs if shard_index in place.shards else 0
-            left += n_packs - done
-    return left
-
-
-def _check_integer(place: str, value: object, high: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= high:
-        raise ValueError(f"{place}: expected integer in 0..{high}, got {described(value)}")

@@ -9,60 +9,37 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from packsim.trainers.accelerate import (
-        AcceleratedLoader,
-        AcceleratedMixtureLoader,
-        mixture_loader,
-        packed_loader,
-    )
-    from packsim.trainers.axolotl import PacksimPlugin
-    from packsim.trainers.deepspeed import EngineLoader, engine_loader
-    from packsim.trainers.lightning import PackedModule, PlanDataModule
-    from packsim.trainers.megatron import MegatronBatches
-    from packsim.trainers.packed_rows import PackedRows, packed_dataset
-    from packsim.trainers.transformers_trainer import PackedTrainer, PackedTrainerMixin
-    from packsim.trainers.trl import PackedSFTTrainer
-    from packsim.trainers.verl import micro_batch_indices, rearrange_micro_batches
+    from packsim.trainers.accelerate import AcceleratedLoader as AcceleratedLoader
+    from packsim.trainers.accelerate import AcceleratedMixtureLoader as AcceleratedMixtureLoader
+    from packsim.trainers.accelerate import mixture_loader as mixture_loader
+    from packsim.trainers.accelerate import packed_loader as packed_loader
+    from packsim.trainers.axolotl import PacksimPlugin as PacksimPlugin
+    from packsim.trainers.deepspeed import EngineLoader as EngineLoader
+    from packsim.trainers.deepspeed import engine_loader as engine_loader
+    from packsim.trainers.lightning import PackedModule as PackedModule
+    from packsim.trainers.lightning import PlanDataModule as PlanDataModule
+    from packsim.trainers.megatron import MegatronBatches as MegatronBatches
+    from packsim.trainers.packed_rows import PackedRows as PackedRows
+    from packsim.trainers.packed_rows import packed_dataset as packed_dataset
+    from packsim.trainers.transformers_trainer import PackedTrainer as PackedTrainer
+    from packsim.trainers.transformers_trainer import PackedTrainerMixin as PackedTrainerMixin
+    from packsim.trainers.trl import PackedSFTTrainer as PackedSFTTrainer
+    from packsim.trainers.verl import micro_batch_indices as micro_batch_indices
+    from packsim.trainers.verl import rearrange_micro_batches as rearrange_micro_batches
 
-_MODULE_OF = {
-    "AcceleratedLoader": "accelerate",
-    "AcceleratedMixtureLoader": "accelerate",
-    "EngineLoader": "deepspeed",
-    "MegatronBatches": "megatron",
-    "PackedModule": "lightning",
-    "PackedRows": "packed_rows",
-    "PackedSFTTrainer": "trl",
-    "PackedTrainer": "transformers_trainer",
-    "PackedTrainerMixin": "transformers_trainer",
-    "PacksimPlugin": "axolotl",
-    "PlanDataModule": "lightning",
-    "engine_loader": "deepspeed",
-    "mixture_loader": "accelerate",
-    "packed_dataset": "packed_rows",
-    "packed_loader": "accelerate",
-    "micro_batch_indices": "verl",
-    "rearrange_micro_batches": "verl",
+_NAMES_OF = {
+    "accelerate": ["AcceleratedLoader", "AcceleratedMixtureLoader", "mixture_loader", "packed_loader"],
+    "axolotl": ["PacksimPlugin"],
+    "deepspeed": ["EngineLoader", "engine_loader"],
+    "lightning": ["PackedModule", "PlanDataModule"],
+    "megatron": ["MegatronBatches"],
+    "packed_rows": ["PackedRows", "packed_dataset"],
+    "transformers_trainer": ["PackedTrainer", "PackedTrainerMixin"],
+    "trl": ["PackedSFTTrainer"],
+    "verl": ["micro_batch_indices", "rearrange_micro_batches"],
 }
-
-__all__ = [
-    "AcceleratedLoader",
-    "AcceleratedMixtureLoader",
-    "EngineLoader",
-    "MegatronBatches",
-    "PackedModule",
-    "PackedRows",
-    "PackedSFTTrainer",
-    "PackedTrainer",
-    "PackedTrainerMixin",
-    "PacksimPlugin",
-    "PlanDataModule",
-    "engine_loader",
-    "micro_batch_indices",
-    "mixture_loader",
-    "packed_dataset",
-    "packed_loader",
-    "rearrange_micro_batches",
-]
+_MODULE_OF = {name: module for module, names in _NAMES_OF.items() for name in names}
+__all__ = sorted(_MODULE_OF)
 
 
 def __getattr__(name: str) -> Any:

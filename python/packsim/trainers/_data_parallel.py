@@ -12,22 +12,22 @@ def check_accelerator(accelerator: Any, place: str) -> None:
 
     place: of `parallelism_config` in messages.
     """
-    problems = Problems()
-    parallelism = getattr(accelerator, "parallelism_config", None)
-    for name in ("tp_size", "cp_size", "sp_size"):
-        degree = getattr(parallelism, name, 1)
-        if degree > 1:
-            problems.add(f"{place}.parallelism_config.{name}: expected 1, got {degree}")
-    plugin = getattr(accelerator.state, "deepspeed_plugin", None)
-    if plugin is not None:
-        config = plugin.deepspeed_config
-        is_managed = config.get("managed_gradient_accumulation", True)
-        add_deepspeed_problems(problems, config.get("gradient_allreduce_op", "mean"), is_managed)
-    problems.raise_if_any()
+    with Problems() as problems:
+        parallelism = getattr(accelerator, "parallelism_config", None)
+        for name in ("tp_size", "cp_size", "sp_size"):
+            degree = getattr(parallelism, name, 1)
+            if degree > 1:
+                problems.add(f"{place}.parallelism_config.{name}: expected 1, got {degree}")
+        plugin = getattr(accelerator.state, "deepspeed_plugin", None)
+        if plugin is not None:
+            config = plugin.deepspeed_config
+            is_managed = config.get("managed_gradient_accumulation", True)
+            add_deepspeed_problems(problems, config.get("gradient_allreduce_op", "mean"), is_managed)
 
 
 def add_deepspeed_problems(problems: Problems, operation: str, is_managed: bool) -> None:
-    """Of `gradient_allreduce_op` and `managed_gradient_accumulation` in a DeepSpeed configuration."""
+    """Adds those of `gradient_allreduce_op` and `managed_gradient_accumulation` in a DeepSpeed
+    configuration."""
     if operation != "mean":
         why = "because the loss is scaled for the mean over processes"
         problems.add(f'deepspeed: gradient_allreduce_op: expected "mean", {why}, got "{operation}"')

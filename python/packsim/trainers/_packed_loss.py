@@ -8,6 +8,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from packsim._plan import Plan
 from packsim._rank_schedule import RankSchedule
 from packsim.torch.attention_routes import text_config, unwrapped
 from packsim.torch.columns import COLLATOR_KEYS
@@ -93,13 +94,19 @@ def check_alone(schedule: RankSchedule) -> None:
             )
 
 
+def turns_of_iterations(plan: Plan, world_size: int) -> set[int]:
+    """Returns the turns of each process; a plan may have several numbers of them."""
+    schedule = RankSchedule(plan, 0, world_size)
+    return {schedule.n_turns(iteration) for iteration in range(plan.n_iterations)}
+
+
 def n_micro_batches(schedule: RankSchedule, batch: PackedBatch) -> int:
-    """Of the process in the step of the batch."""
+    """Counts those of the process in the step of the batch."""
     return 1 if batch.micro_batch is None else schedule.n_turns(batch.micro_batch.iteration)
 
 
 def auxiliary_loss(model: nn.Module, outputs: Any, coefficient: float | None = None) -> Tensor | float:
-    """Of a mixture of experts that was asked for it, with its coefficient; else 0.
+    """Returns the loss of a mixture of experts that was asked for it, with its coefficient; else 0.
 
     coefficient: by default that of the config or the model.
 

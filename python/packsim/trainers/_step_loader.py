@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from packsim.torch.loader import PlanLoader
@@ -44,9 +44,3 @@ class StepLoader:
     def set_epoch(self, epoch: int) -> None:
         if isinstance(self.loader, PlanLoader):
             self.loader.set_epoch(epoch)
-
-    def state_dict(self) -> dict[str, Any]:
-        return self.loader.state_dict()
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        self.loader.load_state_dict(state)

@@ -8,39 +8,36 @@ from typing import Any
 
 from packsim._arguments import Problems
 from packsim._plan import Plan
-from packsim.trainers._turns import turns_of_iterations
+from packsim.trainers._packed_loss import turns_of_iterations
 
 # Those whose loss is the mean over labels, which the plan's weights make.
 _KNOWN_LOSSES = {("transformers", "Trainer"), ("trl", "SFTTrainer"), ("axolotl", "AxolotlTrainer")}
 _PACKAGES = {package for package, _ in _KNOWN_LOSSES}
+# Arguments of a Trainer, what they must be, and why.
+_EXPECTED = {
+    "label_smoothing_factor": (0, "the loss is not smoothed"),
+    "auto_find_batch_size": (False, "the plan says what a step has"),
+    "neftune_noise_alpha": (None, "its noise depends on the length of a row, which packing changes"),
+    "dataloader_drop_last": (False, "the plan says which packs are trained"),
+}
 
 
 def check_arguments(problems: Problems, plan: Plan | None, args: Any, arguments: dict[str, Any]) -> None:
-    """Of a Trainer, what a packed loss has no place for."""
+    """Finds arguments of a Trainer that a packed loss has no place for."""
     if arguments.get("compute_loss_func") is not None:
         problems.add(
             "compute_loss_func: expected None, because the plan's weights make the loss, got a function"
         )
     if args is None:
         return
-    if args.label_smoothing_factor != 0:
-        got = args.label_smoothing_factor
-        problems.add(f"args.label_smoothing_factor: expected 0, because the loss is not smoothed, got {got}")
-    if args.auto_find_batch_size:
-        problems.add(
-            "args.auto_find_batch_size: expected False, because the plan says what a step has, got True"
-        )
+    for name, (expected, why) in _EXPECTED.items():
+        if getattr(args, name) != expected:
+            problems.add(f"args.{name}: expected {expected}, because {why}, got {getattr(args, name)}")
     found = _order_of_the_trainer(args)
     if found in ("group_by_length", "batch_rebalance"):
         problems.add(
             f'args.train_sampling_strategy: expected none, because the plan has an order, got "{found}"'
         )
-    if args.neftune_noise_alpha is not None:
-        why = "because its noise depends on the length of a row, which packing changes"
-        problems.add(f"args.neftune_noise_alpha: expected None, {why}, got {args.neftune_noise_alpha}")
-    if args.dataloader_drop_last:
-        why = "because the plan says which packs are trained"
-        problems.add(f"args.dataloader_drop_last: expected False, {why}, got True")
     if plan is not None:
         _check_accumulation(problems, plan, args)
 

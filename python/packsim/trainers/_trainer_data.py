@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from packsim._loss_spans import IGNORE_INDEX
 from packsim.trainers._packed_loss import forward_parameters
 
-_IGNORE_INDEX = -100
 _N_COMPARED = 8  # samples that a collator is tried on
 _LABEL_NAMES = ("label", "label_ids")  # which the collators of transformers read as labels
 
@@ -58,5 +58,5 @@ def check_collator(trainer: Any) -> None:
 
 def _with_loss(labels: Any) -> list[int]:
     flat = np.asarray(labels).reshape(-1)
-    found: list[int] = flat[flat != _IGNORE_INDEX].tolist()
+    found: list[int] = flat[flat != IGNORE_INDEX].tolist()
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import Any
 
 from torch import Tensor, nn
@@ -27,6 +27,10 @@ class _Accelerated:
     _is_last = True
     _newest: MicroBatch | None = None
 
+    def _set_up(self, accelerator: Any, check_isolation: bool) -> None:
+        self._accelerator = accelerator
+        self._packed_loss = PackedLoss(accelerator.num_processes, check_isolation)
+
     def __iter__(self) -> Iterator[PackedBatch]:
         return self._on_device(super().__iter__())  # type: ignore[misc]
 
@@ -44,8 +48,7 @@ class _Accelerated:
         """
         self._accelerator.gradient_state._set_sync_gradients(self._is_last)
         if self._is_last or not models:
-            with nullcontext():
-                yield
+            yield
             return
         with self._accelerator.no_sync(models[0]), self.accumulate(*models[1:]):
             yield
@@ -72,7 +75,7 @@ class _Accelerated:
         self._accelerator.backward(loss * self._accelerator.gradient_accumulation_steps)
 
     def _n_micro_batches(self, batch: PackedBatch) -> int:
-        """Of the process in the step of the batch."""
+        """Counts those of the process in the step of the batch."""
         raise NotImplementedError
 
 
@@ -88,7 +91,7 @@ class AcceleratedLoader(_Accelerated, PlanLoader):
 
 
 class AcceleratedMixtureLoader(_Accelerated, MixtureLoader):
-    """As AcceleratedLoader, of a mixture; made by `mixture_loader()`."""
+    """An AcceleratedLoader of a mixture; made by `mixture_loader()`."""
 
     def _n_micro_batches(self, batch: PackedBatch) -> int:
         del batch
@@ -102,7 +105,6 @@ def packed_loader(
     collator: Callable[[FetchedPack], PackedBatch] | None = None,
     *,
     check_isolation: bool = True,
-    num_workers: int = 0,
     **options: Any,
 ) -> AcceleratedLoader:
     """The loader of a process of accelerate.
@@ -110,7 +112,7 @@ def packed_loader(
     Parameters
     ----------
     accelerator : accelerate.Accelerator
-    plan, dataset, collator, num_workers, **options
+    plan, dataset, collator, **options
         Of PlanLoader.
     check_isolation : bool
         Run `packsim.torch.check_isolation()` on the first batch that `loss()` gets.
@@ -128,12 +130,10 @@ def packed_loader(
         collator,
         rank=accelerator.process_index,
         world_size=accelerator.num_processes,
-        num_workers=num_workers,
         **options,
     )
     check_alone(loader.schedule)
-    loader._accelerator = accelerator
-    loader._packed_loss = PackedLoss(accelerator.num_processes, check_isolation)
+    loader._set_up(accelerator, check_isolation)
     return loader
 
 
@@ -162,6 +162,5 @@ def mixture_loader(
     check_accelerator(accelerator, "accelerator")
     rank, world_size = accelerator.process_index, accelerator.num_processes
     loader = AcceleratedMixtureLoader(dataset, mixture, rank=rank, world_size=world_size, **arguments)
-    loader._accelerator = accelerator
-    loader._packed_loss = PackedLoss(accelerator.num_processes, check_isolation)
+    loader._set_up(accelerator, check_isolation)
     return loader

@@ -42,11 +42,10 @@ class PacksimPlugin(_base.BasePlugin):  # type: ignore[misc, name-defined, unuse
 
     def register(self, cfg: Any) -> None:
         """ValueError for keys that would pack twice."""
-        problems = Problems()
-        for key in ("sample_packing", "eval_sample_packing", "pretraining_dataset", "rl", "streaming"):
-            if cfg.get(key):
-                problems.add(f"{key}: expected none beside packsim, got {cfg.get(key)!r:.60}")
-        problems.raise_if_any()
+        with Problems() as problems:
+            for key in ("sample_packing", "eval_sample_packing", "pretraining_dataset", "rl", "streaming"):
+                if cfg.get(key):
+                    problems.add(f"{key}: expected none beside packsim, got {cfg.get(key)!r:.60}")
 
     def get_input_args(self) -> str:
         return f"{__name__}.{PacksimArgs.__name__}"

@@ -45,7 +45,6 @@ def engine_loader(
     collator: Callable[[FetchedPack], PackedBatch] | None = None,
     *,
     check_isolation: bool = True,
-    num_workers: int = 0,
     **options: Any,
 ) -> EngineLoader:
     """The loader of a process of DeepSpeed.
@@ -54,7 +53,7 @@ def engine_loader(
     ----------
     engine : deepspeed.DeepSpeedEngine
         Of `deepspeed.initialize()`, with any ZeRO stage and any `gradient_accumulation_steps`.
-    plan, dataset, collator, num_workers, **options
+    plan, dataset, collator, **options
         Of PlanLoader.
     check_isolation : bool
         Run `packsim.torch.check_isolation()` on the first batch that `loss()` gets.
@@ -66,16 +65,15 @@ def engine_loader(
         samples or sum gradients up.
     """
     world_size = dist.get_world_size()
-    problems = Problems()
-    # Versions before 0.19 have neither setting, and do what these defaults say.
-    operation = "mean" if getattr(engine, "gradient_average", True) else "sum"
-    is_managed = getattr(engine, "managed_gradient_accumulation", lambda: True)()
-    add_deepspeed_problems(problems, operation, is_managed)
-    if engine.dp_world_size != world_size:
-        expected = f"expected {world_size} data-parallel processes, as each trains packs of its own"
-        problems.add(f"engine: {expected}, got {engine.dp_world_size}")
-    problems.raise_if_any()
-    loader = EngineLoader(plan, dataset, collator, dist.get_rank(), world_size, num_workers, **options)
+    with Problems() as problems:
+        # Versions before 0.19 have neither setting, and do what these defaults say.
+        operation = "mean" if getattr(engine, "gradient_average", True) else "sum"
+        is_managed = getattr(engine, "managed_gradient_accumulation", lambda: True)()
+        add_deepspeed_problems(problems, operation, is_managed)
+        if engine.dp_world_size != world_size:
+            expected = f"expected {world_size} data-parallel processes, as each trains packs of its own"
+            problems.add(f"engine: {expected}, got {engine.dp_world_size}")
+    loader = EngineLoader(plan, dataset, collator, dist.get_rank(), world_size, **options)
     check_alone(loader.schedule)
     loader._engine = engine
     loader._packed_loss = PackedLoss(world_size, check_isolation)

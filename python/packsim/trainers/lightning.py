@@ -23,7 +23,7 @@ class PlanDataModule(_lightning.LightningDataModule):  # type: ignore[misc, name
 
     Parameters
     ----------
-    plan, dataset, collator, num_workers, **options
+    plan, dataset, collator, **options
         Of PlanLoader.
     """
 
@@ -32,12 +32,11 @@ class PlanDataModule(_lightning.LightningDataModule):  # type: ignore[misc, name
         plan: Plan,
         dataset: MapStyleDataset,
         collator: Callable[[FetchedPack], PackedBatch] | None = None,
-        num_workers: int = 0,
         **options: Any,
     ) -> None:
         super().__init__()
         self._plan, self._dataset, self._collator = plan, dataset, collator
-        self._options = {"num_workers": num_workers, **options}
+        self._options = options
         self._loader: PlanLoader | None = None
         self._state: Mapping[str, Any] | None = None
 
@@ -106,7 +105,7 @@ class PackedModule(_lightning.LightningModule):  # type: ignore[misc, name-defin
         self._step_loss: Any = 0.0
 
     def packed_loss(self, batch: PackedBatch) -> Tensor:
-        """Of a batch, as `weighted_loss()` has it on the processes of the trainer."""
+        """Returns the loss of a batch, as `weighted_loss()` has it on the processes of the trainer."""
         if self._packed_loss is None:
             self._packed_loss = PackedLoss(self.trainer.world_size, self.check_isolation)
         return self._packed_loss(self.model, batch, self._n_micro_batches(batch))[0]
@@ -135,7 +134,7 @@ class PackedModule(_lightning.LightningModule):  # type: ignore[misc, name-defin
     def _step(self) -> None:
         optimizer = self.optimizers()
         if self.clip_norm is not None:
-            # With precision "16-mixed", gradients are scaled until the optimizer steps.
+            # Gradients are scaled until the optimizer steps with precision "16-mixed".
             scaler = getattr(self.trainer.precision_plugin, "scaler", None)
             norm = self.clip_norm if scaler is None else self.clip_norm * scaler.get_scale()
             self.clip_gradients(optimizer, gradient_clip_val=norm, gradient_clip_algorithm="norm")

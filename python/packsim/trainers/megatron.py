@@ -15,8 +15,7 @@ from packsim.torch.dataset import MapStyleDataset
 from packsim.torch.loader import PlanLoader
 from packsim.torch.loss import weighted_token_loss
 from packsim.torch.packed_batch import PackedBatch
-from packsim.trainers._packed_loss import check_alone
-from packsim.trainers._turns import turns_of_iterations
+from packsim.trainers._packed_loss import check_alone, turns_of_iterations
 
 
 class MegatronBatches:
@@ -37,7 +36,7 @@ class MegatronBatches:
 
     Parameters
     ----------
-    plan, dataset, collator, num_workers, **options
+    plan, dataset, collator, **options
         Of PlanLoader.
     rank, world_size : int
         Of the data-parallel group: `parallel_state.get_data_parallel_rank()` and `..._world_size()`.
@@ -56,10 +55,9 @@ class MegatronBatches:
         *,
         rank: int,
         world_size: int,
-        num_workers: int = 0,
         **options: Any,
     ) -> None:
-        self._loader = PlanLoader(plan, dataset, collator, rank, world_size, num_workers, **options)
+        self._loader = PlanLoader(plan, dataset, collator, rank, world_size, **options)
         check_alone(self._loader.schedule)
         n_turns = sorted(turns_of_iterations(plan, world_size))
         if len(n_turns) != 1:
@@ -82,7 +80,7 @@ class MegatronBatches:
         return megatron_batch(batch)
 
     def loss_func(self, loss_mask: Tensor, token_losses: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
-        """For `forward_step`: `partial(batches.loss_func, data["loss_mask"])`.
+        """Serves `forward_step`: `partial(batches.loss_func, data["loss_mask"])`.
 
         Megatron-Core divides what it gets by the micro-batches of a step, and takes the mean of gradients
         over the data-parallel ranks; both are undone here. It must not scale gradients by tokens

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
@@ -80,12 +80,11 @@ def packed_dataset(
     """
     collator = collator or PackCollator(plan)
     target = Path(path)
-    problems = Problems()
-    if target.suffix not in (".parquet", ".arrow"):
-        problems.add(f'path: expected to end in .parquet or .arrow, got "{target.name}"')
-    if collator.rules.layout != "packed":
-        problems.add(f"plan: expected one of packed samples, got rows by {plan.facts['strategy']}")
-    problems.raise_if_any()
+    with Problems() as problems:
+        if target.suffix not in (".parquet", ".arrow"):
+            problems.add(f'path: expected to end in .parquet or .arrow, got "{target.name}"')
+        if collator.rules.layout != "packed":
+            problems.add(f"plan: expected one of packed samples, got rows by {plan.facts['strategy']}")
     sampler = PlanSampler.for_all_ranks(plan, world_size)
     sampler.set_epoch(checked_epoch(epoch))
     samples = PlanDataset(dataset, plan)
@@ -135,11 +134,7 @@ def _row(batch: PackedBatch) -> dict[str, Any]:
             f'collator: expected columns of rule "ones" or "drop", as rows have no others, got {got}'
         )
     names = ("input_ids", "labels", "position_ids", "loss_weights")
-    row: dict[str, Any] = {name: _flat(batch[name]) for name in names}
+    row: dict[str, Any] = {name: batch[name].numpy().reshape(-1) for name in names}
     row["seq_lengths"] = np.diff(batch["cu_seqlens"].numpy())
     row |= {"iteration": batch.micro_batch.iteration, "n_samples": len(batch.micro_batch)}
     return row | {"n_padding_tokens": batch.n_padding_tokens, "is_last": batch.is_last}
-
-
-def _flat(values: Any) -> Iterable[Any]:
-    return values.numpy().reshape(-1)  # type: ignore[no-any-return]

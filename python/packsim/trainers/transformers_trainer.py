@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor
@@ -19,12 +19,11 @@ from packsim.torch.mixing import MixtureLoader
 from packsim.torch.packed_batch import PackedBatch
 from packsim.trainers._data_parallel import check_accelerator
 from packsim.trainers._framework import framework
-from packsim.trainers._packed_loss import PackedLoss, check_alone
+from packsim.trainers._packed_loss import PackedLoss, check_alone, turns_of_iterations
 from packsim.trainers._step_loader import StepBatches, StepLoader
 from packsim.trainers._trainer_arguments import args_of_whole_steps, check_arguments, check_bases
 from packsim.trainers._trainer_data import check_collator, kept_columns
 from packsim.trainers._trainer_mixture import check_mixture
-from packsim.trainers._turns import turns_of_iterations
 
 transformers = framework("transformers", "transformers")
 
@@ -88,7 +87,7 @@ class PackedTrainerMixin:
             raise ValueError("plan, mixture_loader: expected one of them, got none")
         args = self._checked_args(plan, args, arguments)
         check_bases(type(self), PackedTrainerMixin)
-        self._plan: Any = plan
+        self.plan = cast(Plan, plan)  # None before PackedSFTTrainer has made one
         self._mixture_loader = mixture_loader
         self._pack_collator = pack_collator
         self._steps: StepLoader | None = None
@@ -104,13 +103,8 @@ class PackedTrainerMixin:
             check_collator(self._trainer)
 
     @property
-    def plan(self) -> Plan:
-        plan: Plan = self._plan
-        return plan
-
-    @property
     def plan_loader(self) -> PlanLoader:
-        """Of the training that runs, or ran last.
+        """The loader of the training that runs, or ran last.
 
         Raises
         ------
@@ -133,9 +127,9 @@ class PackedTrainerMixin:
             return self._steps
         n_workers = trainer.args.dataloader_num_workers
         loader = PlanLoader(
-            self._plan,
+            self.plan,
             trainer.train_dataset if self._pack_collator else kept_columns(trainer),
-            self._pack_collator or PackCollator(self._plan, pad_token_id=_pad_token_id(trainer)),
+            self._pack_collator or PackCollator(self.plan, pad_token_id=_pad_token_id(trainer)),
             rank=trainer.args.process_index,
             world_size=trainer.args.world_size,
             num_workers=n_workers,
@@ -149,7 +143,7 @@ class PackedTrainerMixin:
         return self._steps
 
     def training_step(self, model: Any, inputs: Any, *more: Any, **named: Any) -> Tensor:
-        """Of all micro-batches of a step. Processes exchange gradients in the last backward pass."""
+        """Trains all micro-batches of a step. Processes exchange gradients in the last backward pass."""
         del more, named  # the number of items in the batch: weights have it already
         step = StepBatches(inputs)
         accelerator = self._trainer.accelerator
@@ -197,7 +191,7 @@ class PackedTrainerMixin:
         path = Path(checkpoint) / self._state_name
         if not path.exists():
             raise ValueError(f"{path}: expected the place of training, which this trainer saves, got no file")
-        self._step_loader.load_state_dict(json.loads(path.read_text()))
+        self._step_loader.loader.load_state_dict(json.loads(path.read_text()))
 
     @property
     def _state_name(self) -> str:
@@ -205,15 +199,14 @@ class PackedTrainerMixin:
 
     @property
     def _step_loader(self) -> StepLoader:
-        """Of the training that runs."""
+        """The loader of the training that runs."""
         assert self._steps is not None
         return self._steps
 
     def _checked_args(self, plan: Plan | None, args: Any, arguments: dict[str, Any]) -> Any:
         """A copy of `args` for a Trainer whose batches are whole steps."""
-        problems = Problems()
-        check_arguments(problems, plan, args, arguments)
-        problems.raise_if_any()
+        with Problems() as problems:
+            check_arguments(problems, plan, args, arguments)
         return args_of_whole_steps(args)
 
     @property
@@ -228,7 +221,7 @@ class PackedTrainerMixin:
         if self._mixture_loader is not None:
             n_turns = self._mixture_loader.micro_batches_per_step
         else:
-            n_turns = max(turns_of_iterations(self._plan, args.world_size))
+            n_turns = max(turns_of_iterations(self.plan, args.world_size))
         if n_turns > 1 and (name.endswith("layerwise") or name in ("lomo", "adalomo")):
             expected = f"an optimizer that takes steps of {n_turns} micro-batches, which the plan has"
             raise ValueError(f'args.optim: expected {expected}, got "{name}"')
@@ -256,14 +249,14 @@ def _place_callback(trainer: PackedTrainerMixin) -> Any:
             if args.should_save:  # one process, or one of each node
                 folder = Path(args.output_dir) / f"checkpoint-{state.global_step}"
                 # The same on all processes, as the step is over.
-                place = json.dumps(trainer._step_loader.state_dict())
+                place = json.dumps(trainer._step_loader.loader.state_dict())
                 write_whole(folder / trainer._state_name, place.encode())
 
     return PlaceInPlan()
 
 
 def _pad_token_id(trainer: Any) -> int:
-    """Of the tokenizer, else of the model, else 0."""
+    """Returns the id of the tokenizer, else of the model, else 0."""
     tokenizer = getattr(trainer, "processing_class", None) or getattr(trainer, "tokenizer", None)
     tokenizer = getattr(tokenizer, "tokenizer", tokenizer)  # of a processor
     found = getattr(tokenizer, "pad_token_id", None)

@@ -69,22 +69,21 @@ class PackedSFTTrainer(PackedTrainerMixin, _trl.SFTTrainer):  # type: ignore[mis
         super().__init__(model, args, plan=plan, train_dataset=train_dataset, **arguments)
         _check_labels(self.train_dataset.column_names)
         if plan is None:
-            self._plan = planned(self.train_dataset, self.args, self._rounds, args.max_length)
+            self.plan = planned(self.train_dataset, self.args, self._rounds, args.max_length)
 
     def _checked_args(self, plan: Plan | None, args: Any, arguments: dict[str, Any]) -> Any:
-        problems = Problems()
-        check_arguments(problems, plan, args, arguments)
-        if getattr(args, "loss_type", None) not in (None, "nll", "chunked_nll"):
-            problems.add(f'args.loss_type: expected "nll", got "{args.loss_type}"')
-        if args.eval_packing:
-            why = "as TRL would let documents of packed rows see each other in evaluation"
-            problems.add(f"args.eval_packing: expected False or None, {why}, got True")
-        if plan is not None and getattr(args, "shuffle_dataset", False):
-            why = "because the plan goes by the place of samples"
-            problems.add(f"args.shuffle_dataset: expected False, {why}, got True")
-        if plan is None:
-            _check_making(problems, args)
-        problems.raise_if_any()
+        with Problems() as problems:
+            check_arguments(problems, plan, args, arguments)
+            if getattr(args, "loss_type", None) not in (None, "nll", "chunked_nll"):
+                problems.add(f'args.loss_type: expected "nll", got "{args.loss_type}"')
+            if args.eval_packing:
+                why = "as TRL would let documents of packed rows see each other in evaluation"
+                problems.add(f"args.eval_packing: expected False or None, {why}, got True")
+            if plan is not None and getattr(args, "shuffle_dataset", False):
+                why = "because the plan goes by the place of samples"
+                problems.add(f"args.shuffle_dataset: expected False, {why}, got True")
+            if plan is None:
+                _check_making(problems, args)
         args = args_of_whole_steps(args)
         # Packing is the plan's. A plan's samples are as long as it says.
         args.packing = args.padding_free = False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -38,13 +37,12 @@ def micro_batch_indices(
     ValueError
         For rows that are too long, and for micro-batches fewer than needed or more than rows.
     """
-    problems = Problems()
-    limit = problems.integer("max_tokens", max_tokens, 1, _MOST)
-    lengths = as_lengths(lengths_tokens)
-    longest = int(lengths.max(initial=0))
-    if longest > limit:
-        problems.add(f"lengths_tokens: expected rows of at most {limit} tokens, got one of {longest}")
-    problems.raise_if_any()
+    with Problems() as problems:
+        limit = problems.integer("max_tokens", max_tokens, 1, _MOST)
+        lengths = as_lengths(lengths_tokens)
+        longest = int(lengths.max(initial=0))
+        if longest > limit:
+            problems.add(f"lengths_tokens: expected rows of at most {limit} tokens, got one of {longest}")
     packs = [samples.tolist() for samples in pack(lengths, strategy="bfd", capacity_tokens=limit).groups[0]]
     if n_micro_batches is not None:
         if not len(packs) <= n_micro_batches <= len(lengths):
@@ -116,12 +114,8 @@ def _one_more(packs: list[list[int]], lengths: Any) -> list[list[int]]:
     )
     halves: tuple[list[int], list[int]] = ([], [])
     tokens = [0, 0]
-    for row in _longest_first(packs[chosen], lengths):
+    for row in sorted(packs[chosen], key=lambda row: (-int(lengths[row]), row)):
         lighter = int(tokens[1] < tokens[0])
         halves[lighter].append(row)
         tokens[lighter] += max(int(lengths[row]), 1)
     return [*packs[:chosen], *packs[chosen + 1 :], *halves]
-
-
-def _longest_first(rows: Sequence[int], lengths: Any) -> list[int]:
-    return sorted(rows, key=lambda row: (-int(lengths[row]), row))

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <nlohmann/json.hpp>
-#include <string>
 #include <vector>
 
 #include "experiment/results/report.hpp"
@@ -30,7 +29,7 @@ ChartRows memory_rows(const Report& report);      ///< of each run's group that 
 ChartRows pack_rows(const Report& report);        ///< packs of each group
 ChartRows evidence_rows(const Report& report);    ///< shares of GPU time by cause and evidence
 
-// Of a scenario with a mixture; none of others.
+// Only scenarios with a mixture have these rows.
 ChartRows mixture_global_rows(const Report& report);  ///< a row per subset: its probability by step
 ChartRows mixture_local_rows(const Report& report);   ///< a row per group of subsets with several
 ChartRows mixture_length_rows(const Report& report);  ///< a row per window

@@ -4,8 +4,8 @@
 
 #include "reports/charts/data/chart_rows.hpp"
 #include "reports/tables/memory_parts.hpp"
+#include "reports/text/gpu_text.hpp"
 #include "reports/text/numbers.hpp"
-#include "reports/text/plan_text.hpp"
 
 namespace packsim::formats_detail {
 namespace {

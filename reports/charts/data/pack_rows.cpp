@@ -1,9 +1,8 @@
-#include <fmt/format.h>
 
 #include "reports/charts/data/chart_rows.hpp"
 #include "reports/tables/shown_groups.hpp"
+#include "reports/text/gpu_text.hpp"
 #include "reports/text/numbers.hpp"
-#include "reports/text/plan_text.hpp"
 
 namespace packsim::formats_detail {
 

@@ -3,7 +3,7 @@
 #include <span>
 
 #include "reports/charts/data/chart_rows.hpp"
-#include "reports/text/lane_text.hpp"
+#include "reports/text/gpu_text.hpp"
 #include "reports/text/numbers.hpp"
 
 namespace packsim::formats_detail {

@@ -58,7 +58,7 @@ ChartRows time_part_rows(const Report& report) {
                       {"part", part.name},
                       {"gpu_days", five_digits(gpu_days)},
                       {"fraction", five_digits(fraction)},
-                      // From and to on an axis that ends where bars are broken off.
+                      // The axis ends where bars are broken off, so both ends of the bar do.
                       {"from_gpu_days", five_digits(std::min(sum, longest))},
                       {"to_gpu_days", five_digits(std::min(sum + gpu_days, longest))},
                       {"from_fraction", five_digits(sum_fraction)},

@@ -1,7 +1,7 @@
 // Draws the charts with Vega, and again with other data when a filter changes: those in the window at once, the
 // others when they come into it.
 const narrow = window.matchMedia("(max-width: 560px)");
-// Of each chart: its rows by the name of their data set, and what its spec has to be told; after: what follows it;
+// Each chart has its rows by the name of their data set, and what its spec has to be told; after: what follows it;
 // is_part: something else draws the rest, so that a picture of it would lack that.
 const charts = {};
 const drawn = new Map();

@@ -23,7 +23,7 @@ function choose(which, point) {
   write_address();
 }
 
-// Without a choice: the cheapest and the fastest of those that are shown.
+// The cheapest and the fastest of those that are shown stand in for a choice.
 function choose_usual() {
   const { front } = current;
   if (!current.is_chosen.a) current.a = front.length ? front[front.length - 1] : null;

@@ -65,7 +65,7 @@ function add_choices(column) {
   });
 }
 
-// From and to, for a number with many values.
+// A number with many values is limited by from and to.
 function add_range(column) {
   const known = [...(column.values ?? column.values_at)].filter((value) => value !== null && !Number.isNaN(value));
   const least = known.reduce((a, b) => Math.min(a, b), Infinity);
@@ -107,7 +107,7 @@ function add_filter(column) {
   }
 }
 
-// At most so many hours, GPUs and so much money, as `packsim recommend` asks for it.
+// These limit hours, GPUs and money, as `packsim recommend` does.
 function add_limits() {
   const limited = [hours, columns.get("@money"), gpu_days, n_gpus].filter((column) => column.has_values());
   const inputs = limited.map((column) => number_input(`at most, ${column.title}`));

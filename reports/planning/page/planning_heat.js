@@ -53,7 +53,7 @@ function cells_of(column) {
   return column.cells;
 }
 
-// From light to dark; 0 is the worst.
+// Colours go from light to dark; 0 is the worst.
 const kScale = [[233, 238, 246], [120, 168, 219], [29, 72, 133]];
 function shade(position) {
   const at = Math.min(position, 1) * (kScale.length - 1);

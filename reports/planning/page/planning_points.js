@@ -10,7 +10,7 @@ function quantity(value) {
   return Math.abs(value) >= 0.001 ? value.toPrecision(3) : String(Number(value.toPrecision(3)));
 }
 
-// Of settings and counts no digit may get lost.
+// Settings and counts may lose no digit.
 function exact(value) {
   if (Number.isInteger(value) && Math.abs(value) >= 10_000) return value.toLocaleString("en-US");
   return String(Number(value.toPrecision(6)));

@@ -133,7 +133,7 @@ bool DocumentBuilder::parse_error(std::size_t position, const std::string& last_
                                   const nlohmann::detail::exception& error) {
   constexpr int kNumberOverflow = 406;
   const std::size_t last = std::min(std::max<std::size_t>(position, 1) - 1, text_.size());
-  // Of strings and numbers, `last_token` is the text and `last` the last character.
+  // `last_token` is the text of a string or number, and `last` its last character.
   const std::size_t token_start = last - std::min(last, std::max<std::size_t>(last_token.size(), 1) - 1);
   const Complaint complaint = complaint_of(error.what());
   if (error.id == kNumberOverflow) {

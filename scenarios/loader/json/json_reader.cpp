@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -212,6 +211,19 @@ std::optional<double> JsonReader::optional_positive(std::string_view key) {
   if (value(key) != nullptr) return positive(key);
   note(key, {.kind = ValueForm::Kind::number, .high = kNoLimit, .is_above_low = true});
   return std::nullopt;
+}
+
+bool JsonReader::is_null(std::string_view key) {
+  const Json* member = value(key);
+  return member != nullptr && member->is_null();
+}
+
+std::optional<double> JsonReader::nullable_number(std::string_view key) {
+  return is_null(key) ? std::nullopt : std::optional(number(key, 0));
+}
+
+std::optional<std::string> JsonReader::nullable_string(std::string_view key) {
+  return is_null(key) ? std::nullopt : std::optional(string(key));
 }
 
 bool JsonReader::boolean(std::string_view key, std::optional<bool> fallback) {

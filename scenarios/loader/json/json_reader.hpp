@@ -5,15 +5,17 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <ranges>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "packing/policies.hpp"
+#include "packing/policies/policies.hpp"
 #include "scenarios/loader/json/json_document.hpp"
 #include "scenarios/loader/json/key_records.hpp"
+#include "scenarios/loader/json/suggest.hpp"
 
 namespace packsim {
 
@@ -60,6 +62,12 @@ class JsonReader {
   /// A finite number above 0.
   double positive(std::string_view key);
   std::optional<double> optional_positive(std::string_view key);
+  /// Whether the member is null, as files that packsim writes have it where there is no value.
+  bool is_null(std::string_view key);
+  /// A finite number of at least 0, or none where it is null.
+  std::optional<double> nullable_number(std::string_view key);
+  /// A string of at least one character, or none where it is null.
+  std::optional<std::string> nullable_string(std::string_view key);
   bool boolean(std::string_view key, std::optional<bool> fallback = std::nullopt);
   /// A string of at least one character.
   std::string string(std::string_view key);
@@ -71,7 +79,11 @@ class JsonReader {
   template <typename Enum, std::size_t N>
   Enum one_of(std::string_view key, const std::array<PolicyName<Enum>, N>& names, Enum fallback);
 
-  /// The same for names that the file itself gives, such as those of its strategies.
+  /// The row of that name of a table; null if there is none, which is reported.
+  template <typename Table>
+  const std::ranges::range_value_t<Table>* row_of(std::string_view key, const Table& table);
+
+  /// As one_of, for names that the file itself gives, such as those of its strategies.
   std::size_t one_of_own(std::string_view key, std::span<const std::string> names,
                          std::optional<std::size_t> fallback = std::nullopt);
   /// A string of at least one character: the name of a file of this kind, or a path.
@@ -138,6 +150,13 @@ class JsonReader {
   mutable std::vector<KeyRecord> records_;  // what they asked, where the document keeps records
   bool any_keys_ = false;
 };
+
+template <typename Table>
+const std::ranges::range_value_t<Table>* JsonReader::row_of(std::string_view key, const Table& table) {
+  const std::size_t before = n_problems();
+  const std::size_t index = one_of(key, names_in(table));
+  return n_problems() == before && !silent() ? &table[index] : nullptr;
+}
 
 template <typename Enum, std::size_t N>
 Enum JsonReader::one_of(std::string_view key, const std::array<PolicyName<Enum>, N>& names, Enum fallback) {

@@ -20,7 +20,7 @@ std::string expected_one_of(std::string_view got, std::span<const std::string> k
 /// "a, b, c".
 std::string join(std::span<const std::string> names);
 
-/// The names of a table of policies (packing/policies.hpp).
+/// The names of a table of policies (packing/policies/policies.hpp).
 template <typename Names>
 std::vector<std::string> names_in(const Names& table) {
   std::vector<std::string> names;

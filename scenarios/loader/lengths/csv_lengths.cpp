@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <string>
 
 #include "scenarios/loader/json/file_text.hpp"
@@ -91,7 +90,7 @@ std::vector<std::int32_t> csv(std::string_view bytes, BadRows& bad_rows) {
       continue;
     }
     if (is_first) columns = columns_of(record, bad_rows);
-    // Without columns to read there is nothing to say about the rows.
+    // If there are no columns to read, there is nothing to say about the rows.
     if (columns.summed.empty()) break;
     if (!is_first || columns.headerless) add_length(record, columns, lengths_tokens, bad_rows);
     is_first = false;

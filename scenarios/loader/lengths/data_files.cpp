@@ -13,7 +13,7 @@
 namespace packsim {
 namespace {
 
-// Those of python/packsim/lengths/formats.py that read_lengths() does not read itself.
+// The endings in python/packsim/lengths/formats.py that read_lengths() does not read itself.
 constexpr std::array<std::string_view, 11> kEndings = {
     ".parquet",    ".arrow", ".jsonl.gz", ".jsonl.zst", ".ndjson", ".ndjson.gz",
     ".ndjson.zst", ".idx",   ".tar",      ".tar.gz",    ".tgz",

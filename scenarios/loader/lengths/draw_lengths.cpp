@@ -112,7 +112,7 @@ std::vector<std::int64_t> counts_of(const LengthSpec& spec,
   return counts;
 }
 
-// Before anything is drawn: each source may be within the limit and all together far beyond memory.
+// Checks the sum before drawing: each source may be within the limit, and all together far beyond memory.
 void check_total(const std::vector<std::int64_t>& counts, Problems& problems) {
   const std::int64_t total = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
   if (total <= kMostDrawnSamples) return;

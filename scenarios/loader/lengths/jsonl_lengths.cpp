@@ -21,7 +21,7 @@ std::vector<std::string> summed_keys(const Json& object) {
   return {};
 }
 
-// Of a row with a text, with the command that counts its tokens.
+// The keys that a row may have; for a row with a text, also the command that counts its tokens.
 std::string expected_keys(const Json& object, const std::string& file) {
   const std::string expected = "tokens, length, input_ids, or prompt and response";
   for (const auto& [key, value] : object.items()) {

@@ -20,7 +20,7 @@ bool is_length(std::int64_t n_tokens);
 /// "integer in 0..16777216".
 std::string length_range();
 
-/// Without the line ends at the end of a file, of which there may be any number.
+/// The text without the line ends at its end, of which there may be any number.
 std::string_view without_last_line_ends(std::string_view text);
 
 }  // namespace packsim

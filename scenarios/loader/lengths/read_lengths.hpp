@@ -11,9 +11,9 @@ namespace packsim {
 
 /// The token lengths in a file, [n_samples], each in 0..16777216, in the order of the file.
 ///
-/// By extension: .csv (a `tokens` column, or `prompt` + `response`, or one column of numbers without a
-/// header; RFC 4180), .jsonl (lines that are integers, or objects with
-/// tokens, length, prompt + response, or the array input_ids),
+/// The extension says how to read it: .csv (a `tokens` column, or `prompt` + `response`, or one column of
+/// numbers without a header; RFC 4180), .jsonl (lines that are integers, or objects with tokens, length,
+/// prompt + response, or the array input_ids),
 /// .npy (1-D, little-endian i4, i8, u2, u4 or u8), .json (a histogram; ascending lengths). Throws
 /// ScenarioError with the bad rows (the first 10 and how many there are), FileError where the file cannot be
 /// read.

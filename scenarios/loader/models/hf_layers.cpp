@@ -7,8 +7,7 @@
 #include <vector>
 
 #include "scenarios/loader/models/model_limits.hpp"
-#include "scenarios/loader/models/read_latent.hpp"
-#include "scenarios/loader/models/refuse_groups.hpp"
+#include "scenarios/loader/models/model_parts.hpp"
 
 namespace packsim {
 namespace {
@@ -39,7 +38,7 @@ int listed_windows(JsonReader& reader, int n_layers) {
   return static_cast<int>(std::ranges::count(*types, Json("sliding_attention")));
 }
 
-// Without layer_types.
+// Number of layers with a window, for a config without layer_types.
 int windows_by_rule(JsonReader& reader, const HfModelType& type, int n_layers) {
   switch (type.window) {
     case HfWindow::late_switched:
@@ -70,7 +69,7 @@ int window_tokens(JsonReader& reader, const HfModelType& type) {
 
 // ---- experts
 
-// How many layers at the start are dense, or -1 where others are too.
+// Number of dense layers at the start, or -1 if others are dense too.
 int leading_dense_layers(const std::vector<bool>& is_dense) {
   const auto first_sparse = std::ranges::find(is_dense, false);
   const bool others_are_sparse = std::find(first_sparse, is_dense.end(), true) == is_dense.end();

@@ -85,11 +85,7 @@ const HfModelType* read_hf_model_type(JsonReader& reader) {
     reader.refuse("model_type", fmt::format("another type, as {}", other.reason));
     return nullptr;
   }
-  std::vector<std::string> names;
-  for (const HfModelType& type : kModelTypes) names.emplace_back(type.name);
-  const std::size_t before = reader.n_problems();
-  const std::size_t index = reader.one_of("model_type", names);
-  return reader.n_problems() == before ? &kModelTypes[index] : nullptr;
+  return reader.row_of("model_type", kModelTypes);
 }
 
 void refuse_foreign_keys(JsonReader& reader, const HfModelType& type) {

@@ -12,12 +12,12 @@ enum class HfWindow {
   none,
   all,           ///< all layers, if sliding_window is a number
   all_switched,  ///< the same, if use_sliding_window is true as well
-  /// Under the same condition, the layers from max_window_layers on.
+  /// The layers from max_window_layers on, under the condition of all_switched.
   late_switched,
   /// All but every so many, if sliding_window is a number: the last of each full_every layers has none.
   all_but_every,
-  /// Under the condition of all_switched, but the config must have layer_types, because versions of
-  /// transformers do not agree on which layers they are.
+  /// Layers that layer_types must list, because versions of transformers do not agree on which they are;
+  /// under the condition of all_switched.
   listed,
 };
 

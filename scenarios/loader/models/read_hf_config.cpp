@@ -10,7 +10,7 @@
 #include "scenarios/loader/models/hf_layers.hpp"
 #include "scenarios/loader/models/hf_model_type.hpp"
 #include "scenarios/loader/models/model_limits.hpp"
-#include "scenarios/loader/models/refuse_sizes.hpp"
+#include "scenarios/loader/models/model_parts.hpp"
 
 namespace packsim {
 namespace {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <string>
 
 #include "models/transformer.hpp"
 #include "scenarios/loader/json/json_reader.hpp"

@@ -1,10 +1,8 @@
 #include <fmt/format.h>
 
 #include "scenarios/loader/models/model_limits.hpp"
+#include "scenarios/loader/models/model_parts.hpp"
 #include "scenarios/loader/models/read_hf_config.hpp"
-#include "scenarios/loader/models/read_latent.hpp"
-#include "scenarios/loader/models/refuse_groups.hpp"
-#include "scenarios/loader/models/refuse_sizes.hpp"
 #include "scenarios/loader/readers.hpp"
 
 namespace packsim {

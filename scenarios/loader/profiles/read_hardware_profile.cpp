@@ -6,16 +6,32 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
+#include <string>
 #include <system_error>
 #include <utility>
 
-#include "scenarios/loader/find_gpu.hpp"
+#include "models/gpu.hpp"
+#include "scenarios/loader/data_paths.hpp"
 #include "scenarios/loader/json/json_reader.hpp"
 #include "scenarios/loader/readers.hpp"
 
 namespace packsim {
 namespace {
+
+// The GPU with this driver_name; none if no file of models/gpus has it.
+std::optional<Gpu> find_gpu(const std::string& driver_name, const DataPaths& data) {
+  Problems problems;
+  std::optional<Gpu> found;
+  for (const std::string& name : names_of(kGpuFiles, data)) {
+    const JsonDocument document = read_json(path_of(kGpuFiles, name, data), problems);
+    Gpu gpu = read_gpu(JsonReader(document, problems));
+    if (gpu.driver_name == driver_name) found = std::move(gpu);
+  }
+  problems.throw_if_any();
+  return found;
+}
 
 constexpr std::int64_t kMostRows = 1'000'000'000;
 const std::vector<std::string> kSizes = {"bytes", "parameters", "m", "k", "length_tokens", "launches"};
@@ -290,23 +306,6 @@ HardwareProfile read_hardware_profile(const std::string& path) {
   Problems problems;
   const JsonDocument document = read_json(path, problems);
   HardwareProfile profile = read_hardware_profile(JsonReader(document, problems));
-  problems.throw_if_any();
-  return profile;
-}
-
-HardwareProfile load_hardware_profile(const std::string& name_or_path, const DataPaths& data) {
-  const FoundFile file = find_named_file(kHardwareProfileFiles, name_or_path, "", data);
-  if (!file.found()) {
-    Problems problems;
-    problems.add({.file = "",
-                  .place = std::string(kHardwareProfileFiles.what),
-                  .expected = file.expected,
-                  .got = file.got});
-    problems.throw_if_any();
-  }
-  Problems problems;
-  const JsonDocument document = read_json(file.path, problems);
-  HardwareProfile profile = read_hardware_profile(JsonReader(document, problems), data, problems);
   problems.throw_if_any();
   return profile;
 }

@@ -10,37 +10,26 @@ namespace {
 
 FrameworkFactors read_factors(JsonReader fitted) {
   FrameworkFactors factors;
-  factors.linear_factor = fitted.positive("linear_factor");
-  factors.attention_factor = fitted.positive("attention_factor");
-  factors.exchange_in_node_factor = fitted.positive("exchange_in_node_factor");
-  factors.exchange_between_factor = fitted.positive("exchange_between_factor");
-  factors.micro_batch_s = fitted.number("micro_batch_s", 0);
-  factors.step_s = fitted.number("step_s", 0);
-  factors.reserved_bytes = fitted.number("reserved_bytes", 0);
-  factors.logits_bytes_per_vocab_entry = fitted.number("logits_bytes_per_vocab_entry", 0);
+  for (const auto& [name, value] : kFrameworkNumbers)
+    factors.*value = name.ends_with("_factor") ? fitted.positive(name) : fitted.number(name, 0);
   return factors;
 }
 
-ExecutionStyle read_execution(JsonReader plan) {
-  ExecutionStyle execution;
-  execution.launch_s = plan.has("launch_s") ? plan.number("launch_s", 0, 1) : kTorchLaunch_s;
-  execution.fp32_gradients = plan.boolean("fp32_gradients");
-  execution.overlaps_states = plan.boolean("overlaps_states");
-  execution.overlaps_gather = plan.boolean("overlaps_gather", false);
-  execution.overlaps_tensor = plan.boolean("overlaps_tensor", false);
-  execution.recompute_stops_early = plan.boolean("recompute_stops_early");
-  execution.plain_gradients = plan.boolean("plain_gradients", false);
-  execution.bucket_elements = plan.integer("bucket_elements", 1, std::int64_t{1} << 40);
-  return execution;
+ExecutionStyle read_execution(JsonReader reader) {
+  ParallelPlan plan = default_plan();
+  for (const PlanKey& key : plan_keys()) {
+    if (key.profile == SaidByProfile::never) continue;
+    if (key.profile == SaidByProfile::always && !reader.has(key.name()))
+      reader.refuse(key.name(), expected_of(key));
+    read_plan_value(reader, key, plan);
+  }
+  return plan.execution;
 }
 
-// For people; what prices takes the covariance.
+// Checks the standard errors, which are for people; prices use the covariance.
 void read_standard_errors(JsonReader errors) {
-  for (const std::string_view name : kTimeFactorNames) {
-    if (errors.value(name) != nullptr) errors.number(name, 0);
-  }
-  for (const char* name : {"reserved_bytes", "logits_bytes_per_vocab_entry"}) {
-    if (errors.value(name) != nullptr) errors.number(name, 0);
+  for (const FrameworkNumber& number : kFrameworkNumbers) {
+    if (errors.value(number.name) != nullptr) errors.number(number.name, 0);
   }
 }
 
@@ -92,10 +81,7 @@ FitScope read_scope(JsonReader reader) {
   }
   for (const std::string& name : names) {
     if (std::ranges::find(kPlanTraits, name, &PlanTraitKind::name) != kPlanTraits.end()) continue;
-    std::string known;
-    for (const PlanTraitKind& kind : kPlanTraits)
-      known += (known.empty() ? "" : ", ") + std::string(kind.name);
-    reader.refuse("traits", "some of " + known, quote(name));
+    reader.refuse("traits", "some of " + join(names_in(kPlanTraits)), quote(name));
   }
   return scope;
 }

@@ -15,7 +15,7 @@ struct FileKind {
   void (*read)(JsonReader reader, const DataPaths& data, Problems& problems);
 };
 
-/// Those that have a schema.
+/// The kinds of files that have a schema.
 std::span<const FileKind> file_kinds();
 
 }  // namespace packsim

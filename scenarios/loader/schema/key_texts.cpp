@@ -46,7 +46,7 @@ std::string share_of(const std::string& cell, std::string_view between, std::siz
 
 std::string text_of_cells(const std::string& meaning, const std::string& fallback) {
   if (fallback.empty() || fallback == "required" || fallback == "optional") return meaning;
-  return meaning + ". Default: " + fallback;
+  return meaning + (meaning.ends_with('.') ? " Default: " : ". Default: ") + fallback;
 }
 
 // "[text](address)" without its address.
@@ -67,7 +67,7 @@ std::vector<std::string> names_in_cell(std::string_view cell) {
 }
 
 // "/mix/[]/source" of "mix[].source".
-std::string place_of(const std::string& name) {
+std::string schema_place(const std::string& name) {
   std::string place = "/";
   for (const char c : name) {
     if (c == '[') place += '/';
@@ -130,7 +130,7 @@ KeyTexts::KeyTexts(std::string_view markdown, std::string_view of) {
       before = whole_name(names[i], before);
       const std::string text =
           text_of_cells(share_of(cells[1], "; ", i, names.size()), share_of(cells[2], ", ", i, names.size()));
-      texts_.emplace(*place + place_of(before), without_links(text));
+      texts_.emplace(*place + schema_place(before), without_links(text));
     }
   }
 }

@@ -87,7 +87,7 @@ class SchemaWriter {
     return kind.has_key ? sign : Json{{"not", sign}};
   }
 
-  // Where "strategy" is "isf", only the keys that it reads, and those that it needs.
+  // The keys that an object of one kind may have ("strategy": "isf"), and those that it needs.
   Json keys_of_kind(const ObjectRecord& object) const {
     Json names = Json::array();
     Json needed = Json::array();

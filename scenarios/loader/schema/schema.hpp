@@ -1,6 +1,5 @@
 #pragma once
 
-#include <string>
 
 #include "scenarios/loader/schema/file_kinds.hpp"
 

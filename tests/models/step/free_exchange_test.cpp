@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 #include <numeric>
 
-#include "models/step/micro_batch_time.hpp"
+#include "models/step/pass/pass_time.hpp"
 #include "models/step/plan_account.hpp"
 #include "tests/models/expert_models.hpp"
 #include "tests/models/llama_8b.hpp"

@@ -7,7 +7,7 @@
 
 #include "models/kernels/make_case.hpp"
 #include "models/memory/stages.hpp"
-#include "models/step/micro_batch_time.hpp"
+#include "models/step/pass/pass_time.hpp"
 #include "models/step/plan_account.hpp"
 #include "tests/models/expert_models.hpp"
 #include "tests/models/llama_8b.hpp"
@@ -90,9 +90,9 @@ TEST_CASE("Stages add up to their phase, by cause") {
       for (int i = 0; i < 40; ++i) {
         for (const PricedPhase* phase : phases_of(pricing.pricer.tokens(1 + generator() % 40000))) {
           NsByCause by_cause = {};
-          for (const PricedStage& stage : phase->stages) {
+          for (const PassSegment& stage : phase->segments) {
             REQUIRE(stage.time_ns >= 0);
-            if (stage.kind == PricedStage::Kind::attention) REQUIRE(stage.time_ns == 0);
+            if (stage.kind == PassSegment::Kind::attention) REQUIRE(stage.time_ns == 0);
             by_cause[static_cast<std::size_t>(stage.cause)] += stage.time_ns;
           }
           REQUIRE(by_cause == phase->by_cause_ns);
@@ -107,8 +107,8 @@ TEST_CASE("Groups of exchanges: tensor parallelism side by side, the others a te
   Pricing pricing(kDeepseekV2, {.n_gpus = 64, .tp_degree = 2, .sequence = {.ulysses = 4}, .ep_degree = 8});
   int n_exchanges = 0;
   for (const PricedPhase* phase : phases_of(pricing.pricer.tokens(1024))) {
-    for (const PricedStage& stage : phase->stages) {
-      if (stage.kind != PricedStage::Kind::exchange) continue;
+    for (const PassSegment& stage : phase->segments) {
+      if (stage.kind != PassSegment::Kind::exchange) continue;
       CHECK(stage.stride == (stage.cause == Cause::tensor ? 1 : 2));
       CHECK(stage.gpus == (stage.cause == Cause::tensor ? 2 : stage.cause == Cause::expert ? 8 : 4));
       CHECK(stage.bytes > 0);
@@ -126,15 +126,15 @@ TEST_CASE("Between grid points prices lie on straight lines") {
   const TokenPrices& middle = pricing.pricer.tokens(4120);
   const double part = (4120.0 - 4096) / (4141 - 4096);
   const auto of = [](const TokenPrices& prices) { return &prices.layers[0].backward; };
-  for (std::size_t i = 0; i < of(low)->stages.size(); ++i) {
+  for (std::size_t i = 0; i < of(low)->segments.size(); ++i) {
     const auto between = [&](auto member) {
       const auto value = [&](const TokenPrices& prices) {
-        return static_cast<double>(of(prices)->stages[i].*member);
+        return static_cast<double>(of(prices)->segments[i].*member);
       };
       CHECK(std::abs(value(middle) - ((1 - part) * value(low) + part * value(high))) <= 0.5);
     };
-    between(&PricedStage::time_ns);
-    between(&PricedStage::bytes);
+    between(&PassSegment::time_ns);
+    between(&PassSegment::bytes);
   }
   // Small counts are all on the grid.
   for (std::int64_t tokens = 1; tokens < 90; ++tokens) {
@@ -204,25 +204,26 @@ TEST_CASE("A pass through a layer takes no less than the launches of its kernels
   Pricing in_time(kLlama8b, plan);
   const Lengths documents = {1};
   const MicroBatchPrice before = in_time.pricer.micro_batch(1, documents);
-  CHECK(before.launch_wait[0] == LaunchWait{});
+  CHECK(before.added.empty());
   plan.execution.launch_s = 1e-3;
   Pricing late(kLlama8b, plan);
   const MicroBatchPrice price = late.pricer.micro_batch(1, documents);
   // Forward: 7 products, 2 norms, rope of queries and of keys, attention, swiglu and 2 residual adds = 15.
   // Backward: two products for each of the 7, one kernel for each of the other 8 = 22.
   // Selective checkpointing runs attention a second time, 1 more.
-  CHECK(layer_forward_time(price, false).total_ns == 15 * 1'000'000);
-  CHECK(layer_backward_time(price, false, false).total_ns == 22 * 1'000'000);
-  CHECK(layer_backward_time(price, false, true).total_ns == 23 * 1'000'000);
+  CHECK(layer_time(price, {}, true).total_ns == 15 * 1'000'000);
+  CHECK(layer_time(price, {}, false).total_ns == 22 * 1'000'000);
+  CHECK(layer_time(price, {.is_checkpointed = true}, false).total_ns == 23 * 1'000'000);
   // Long micro-batches wait for nothing.
   const Lengths longs = {1 << 20};
-  CHECK(late.pricer.micro_batch(1 << 20, longs).launch_wait[0] == LaunchWait{});
+  CHECK(late.pricer.micro_batch(1 << 20, longs).added.empty());
 
   PlanAccount account(late.pricer);
   account.add_micro_batches(price, 2);
-  const LaunchWait& wait = price.launch_wait[0];
-  const double waits_ns =
-      static_cast<double>(32 * (wait.forward_ns + wait.backward_ns) + 4 * wait.recompute_ns);
+  const LayerForm checkpointed{.is_checkpointed = true};
+  const auto waits_ns = static_cast<double>(
+      32 * (price.added_ns({}, LayerPhase::forward) + price.added_ns({}, LayerPhase::backward)) +
+      4 * price.added_ns(checkpointed, LayerPhase::recompute));
   CHECK(account.total().total(Cause::overhead).time_s == Approx(2e-9 * waits_ns));
   PlanAccount none(in_time.pricer);
   none.add_micro_batches(before, 2);
@@ -318,8 +319,8 @@ TEST_CASE("Keys and values of windowed layers are gathered over the ring, which 
     model.n_windowed_layers = n_windowed_layers;
     Pricing pricing(model, plan);
     const PricedPhase& priced = pricing.pricer.tokens(4096).layers[0].*phase;
-    for (const PricedStage& stage : priced.stages) {
-      if (stage.cause != Cause::sequence || stage.kind != PricedStage::Kind::exchange) continue;
+    for (const PassSegment& stage : priced.segments) {
+      if (stage.cause != Cause::sequence || stage.kind != PassSegment::Kind::exchange) continue;
       // 2 bytes of 4 heads of 128, of 8 x 2 x 4096 tokens; two such tensors in the windowed part of the
       // layers.
       CHECK(stage.bytes == 2 * n_windowed_layers / 32 * (2 * 4 * 128 * 8 * 2 * 4096));

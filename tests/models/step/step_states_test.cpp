@@ -4,7 +4,7 @@
 #include "models/kernels/make_case.hpp"
 #include "models/memory/states.hpp"
 #include "models/memory/weights.hpp"
-#include "models/step/micro_batch_time.hpp"
+#include "models/step/pass/pass_time.hpp"
 #include "tests/models/expert_models.hpp"
 #include "tests/models/llama_8b.hpp"
 #include "tests/models/pricing.hpp"
@@ -180,10 +180,9 @@ TEST_CASE("Copies of checkpointed inputs add what their layer's passes do not hi
   const std::vector<std::int32_t> one = {4096};
   const MicroBatchPrice price = pricing.pricer.micro_batch(tokens, one);
   const std::int64_t copy_ns = pricing.ns(copy_case("device_to_host", 2 * tokens * 4096));
-  const std::int64_t forward_ns = layer_forward_time(price, false).total_ns;
+  const std::int64_t forward_ns = layer_time(price, {}, true).total_ns;
   CHECK(copy_ns < forward_ns);
-  CHECK(price.to_host_ns[0] == 0);
-  CHECK(price.from_host_ns[0] == 0);
+  CHECK(price.added.empty());
   // Over a link that is a hundred times slower nothing of this size is hidden.
   pricing.cluster.host_link_bytes_per_s = 0.64e9;
   StepPricer slow(pricing.model, pricing.cluster, plan, pricing.profile, {});
@@ -191,10 +190,14 @@ TEST_CASE("Copies of checkpointed inputs add what their layer's passes do not hi
   const std::int64_t slow_ns =
       std::llround(1e9 * kernels.time(copy_case("device_to_host", 2 * tokens * 4096)).time_s);
   const MicroBatchPrice exposed = slow.micro_batch(tokens, one);
-  CHECK(exposed.to_host_ns[0] == slow_ns - forward_ns);
-  CHECK(exposed.from_host_ns[0] == slow_ns - layer_backward_time(price, false, true).total_ns);
+  const LayerForm checkpointed{.is_checkpointed = true};
+  const std::int64_t to_host_ns = exposed.added_ns(checkpointed, LayerPhase::forward);
+  CHECK(to_host_ns == slow_ns - forward_ns);
+  CHECK(exposed.added_ns(checkpointed, LayerPhase::backward) ==
+        slow_ns - layer_time(price, checkpointed, false).total_ns);
+  CHECK(exposed.added_ns({}, LayerPhase::forward) == 0);
   CHECK(forward_time(exposed, slow.chunk(0)).total_ns ==
-        forward_time(price, slow.chunk(0)).total_ns + 32 * exposed.to_host_ns[0]);
+        forward_time(price, slow.chunk(0)).total_ns + 32 * to_host_ns);
 }
 
 TEST_CASE("Replicas of shard groups add up the shards of gradients; weights are gathered inside a group") {

@@ -19,7 +19,9 @@ from training_cases import drawn_lengths, token_ids  # noqa: E402
 import packsim  # noqa: E402
 
 PAGE = REPOSITORY / "docs" / "mixing_in_training.md"
-BLOCKS = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+# What follows needs more samples and a second model.
+LOOPS = PAGE.read_text().partition("\n## HBO's rewards\n")[0]
+BLOCKS = re.findall(r"^```python\n(.*?)^```$", LOOPS, re.MULTILINE | re.DOTALL)
 
 
 def some_dataset() -> list[dict[str, Any]]:
@@ -47,9 +49,10 @@ def test_every_block_runs(
     assert names["loader"].step == 4
 
 
-def test_the_page_has_every_policy_with_its_options() -> None:
+def test_the_table_has_every_policy_with_its_options() -> None:
+    table = (PAGE.parent / "mixing.md").read_text()
     for row in packsim.mixing_policies():
         needs = "nothing" if row.needs == "none" else row.needs
-        found = re.search(rf"^\| {row.name} \|.*\| (\w+) \|(.*)\|$", PAGE.read_text(), re.MULTILINE)
+        found = re.search(rf"^\| {row.name} \|.*\| (\w+) \|(.*)\|$", table, re.MULTILINE)
         assert found and found.group(1) == needs, row.name
         assert tuple(filter(None, re.split(r"[, ]+", found.group(2).strip()))) == row.options

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "reports/formats/json_format.hpp"
+#include "reports/formats/formats.hpp"
 #include "reports/saved/diff.hpp"
 #include "reports/saved/explain.hpp"
 #include "reports/tables/rounded_parts.hpp"

@@ -39,17 +39,6 @@ TEST_CASE("a transfer is exposed from where computation has to wait for it, and 
   CHECK(of(taken.ranks[1].busy, Cause::attention).ns == 40);
   CHECK(of(taken.ranks[1].exposed, Cause::tensor).ns == 20);
   CHECK(taken.ranks[1].idle.ns == 5);
-
-  const StreamAccount& compute = taken.streams[ranks[0].compute];
-  CHECK(of(compute.busy, Cause::linear).ns == 15);
-  CHECK(compute.dependencies.ns == 50);
-  CHECK(compute.rendezvous.ns == 0);
-  CHECK(compute.done.ns == 0);
-  const StreamAccount& links = taken.streams[ranks[0].links];
-  CHECK(of(links.busy, Cause::states).ns == 20);
-  CHECK(links.dependencies.ns == 10);
-  CHECK(links.rendezvous.ns == 30);
-  CHECK(links.done.ns == 5);
 }
 
 TEST_CASE("a transfer that computation hides is not exposed") {
@@ -77,8 +66,6 @@ TEST_CASE("a collective on the compute stream itself is idle until all have come
   CHECK(of(taken.ranks[0].exposed, Cause::tensor).ns == 7);
   CHECK(taken.ranks[1].idle.ns == 0);
   CHECK(of(taken.ranks[1].exposed, Cause::tensor).ns == 7);
-  CHECK(taken.streams[ranks[0].compute].rendezvous.ns == 5);
-  CHECK(of(taken.streams[ranks[0].compute].busy, Cause::tensor).ns == 7);
 }
 
 TEST_CASE("behind each other on a stream, all transfers that hold computation up are exposed, by cause") {
@@ -139,10 +126,9 @@ TEST_CASE("slowed computation is busy for as long as it takes") {
 
 TEST_CASE("ranks without a compute stream and streams without operations have an account") {
   OpGraph graph;
-  const StreamId empty = graph.add_stream(0, StreamKind::compute);
+  graph.add_stream(0, StreamKind::compute);
   graph.join(graph.add_stream(1, StreamKind::communication), graph.add_collective({9}), Cause::states);
   OpAccount taken = account(graph);
-  CHECK(taken.streams[empty].done.ns == 9);
   CHECK(taken.ranks[0].idle.ns == 9);
   CHECK(of(taken.ranks[1].exposed, Cause::states).ns == 9);
 
@@ -153,7 +139,6 @@ TEST_CASE("ranks without a compute stream and streams without operations have an
   engine.run(graph, nullptr, {}, {});
   take_account(graph, engine, taken);
   CHECK(taken.ranks.size() == 1);
-  CHECK(taken.streams.size() == 1);
   CHECK(taken.ranks[0].idle.ns == 0);
 }
 

@@ -98,7 +98,7 @@ TEST_CASE("Every collective of the table has links, and a gradient that carries 
     // Of two GPUs each sends half of the payload, or the first sends all of it; an all-reduce sends the
     // halves twice.
     const Bytes used = bytes(topology, std::string(kind.name), first(2), 800);
-    const bool sends_all = kind.algorithm == CollectiveAlgorithm::pair || kind.name == "all_reduce";
+    const bool sends_all = kind.algorithm.sends_whole_payload || kind.name == "all_reduce";
     CHECK(used.at("node 0 gpu 0 to nvswitch") == Approx(sends_all ? 800 : 400));
     CHECK(used.at("node 0 gpu 1 from nvswitch") == Approx(sends_all ? 800 : 400));
     const CollectiveKind& gradient = collective_kind(kind.gradient);

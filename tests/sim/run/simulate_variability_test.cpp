@@ -176,10 +176,10 @@ double drawn_pass_ns(const MicroBatchPrice& price, const PricedPhase& phase, int
           factors[gpu] * static_cast<double>(time_ns) * noise_factor(7, {gpu, draw, op}, kernel_spread);
   };
   for (int layer = 0; layer < n_layers; ++layer) {
-    for (const PricedStage& stage : phase.stages) {
-      if (stage.kind == PricedStage::Kind::exchange) meet();
-      if (stage.kind == PricedStage::Kind::compute) compute(stage.time_ns);
-      if (stage.kind != PricedStage::Kind::attention) continue;
+    for (const PassSegment& stage : phase.segments) {
+      if (stage.kind == PassSegment::Kind::exchange) meet();
+      if (stage.kind == PassSegment::Kind::compute) compute(stage.time_ns);
+      if (stage.kind != PassSegment::Kind::attention) continue;
       for (int step = 0; step < price.attention_forward.steps; ++step) {
         if (step > 0) meet();
         compute(price.attention_forward.compute_ns);

@@ -34,7 +34,7 @@ struct MixedRun {
       const int sp = 1 << g;
       LayerPrices& layer = tokens[static_cast<std::size_t>(g)].layers[0];
       for (PricedPhase* phase : {&layer.forward, &layer.recompute, &layer.backward}) {
-        PricedStage exchange = exchanged(sp == 1 ? 0 : 10 + below(50), Cause::sequence);
+        PassSegment exchange = exchanged(sp == 1 ? 0 : 10 + below(50), Cause::sequence);
         exchange.gpus = sp;
         *phase = phase_of({computed(100 + below(400)), exchange, attended(), computed(50)});
       }
@@ -263,7 +263,7 @@ TEST_CASE("Where links are shared, the lanes of a pack exchange once and stay to
     for (TokenPrices& prices : run.tokens) {
       LayerPrices& layer = prices.layers[0];
       for (PricedPhase* phase : {&layer.forward, &layer.recompute, &layer.backward}) {
-        for (PricedStage& stage : phase->stages) stage.bytes = stage.time_ns * 8 / 10;
+        for (PassSegment& stage : phase->segments) stage.bytes = stage.time_ns * 8 / 10;
       }
     }
     const SimulatedRun alone = simulate(run.schedule, run.groups, {.detail = StepDetail::stages});

@@ -12,33 +12,45 @@
 
 namespace packsim {
 
-// A phase with its sums, as the pricer makes them.
-inline PricedPhase phase_of(std::vector<PricedStage> stages) {
+inline PricedPhase phase_of(const std::vector<PassSegment>& segments) {
   PricedPhase phase;
-  phase.stages = std::move(stages);
-  for (const PricedStage& stage : phase.stages) {
-    phase.by_cause_ns[static_cast<std::size_t>(stage.cause)] += stage.time_ns;
-    phase.total_ns += stage.time_ns;
-    phase.has_attention |= stage.kind == PricedStage::Kind::attention;
-  }
+  for (const PassSegment& segment : segments) phase.add(segment);
   return phase;
 }
 
-inline PricedStage computed(std::int64_t time_ns, Cause cause = Cause::linear) {
-  return {.kind = PricedStage::Kind::compute, .cause = cause, .time_ns = time_ns};
+// What every layer of a kind waits for behind a phase: launches by the host, or a copy of its input.
+inline AddedSegment launched(LayerKind layer, LayerPhase behind, std::int64_t time_ns) {
+  return {.layer = layer,
+          .behind = behind,
+          .segment = {.kind = PassSegment::Kind::host, .cause = Cause::overhead, .time_ns = time_ns}};
 }
-inline PricedStage attended(Cause cause = Cause::attention) {
-  return {.kind = PricedStage::Kind::attention, .cause = cause};
+inline AddedSegment copied(LayerKind layer, LayerPhase behind, std::int64_t time_ns) {
+  return {.layer = layer,
+          .behind = behind,
+          .of_checkpointed = true,
+          .segment = {.kind = PassSegment::Kind::host_copy, .cause = Cause::states, .time_ns = time_ns}};
 }
-inline PricedStage exchanged(std::int64_t time_ns, Cause cause, int gpus = 2, int stride = 1,
+
+inline PassSegment computed(std::int64_t time_ns, Cause cause = Cause::linear) {
+  return {.kind = PassSegment::Kind::compute, .cause = cause, .time_ns = time_ns};
+}
+inline PassSegment attended(Cause cause = Cause::attention) {
+  return {.kind = PassSegment::Kind::attention, .cause = cause};
+}
+inline PassSegment exchanged(std::int64_t time_ns, Cause cause, int gpus = 2, int stride = 1,
                              std::int64_t bytes = 0, std::string_view op = "all_to_all") {
-  return {.kind = PricedStage::Kind::exchange,
+  return {.kind = PassSegment::Kind::exchange,
           .cause = cause,
           .time_ns = time_ns,
           .op = op,
           .gpus = gpus,
           .stride = stride,
           .bytes = bytes};
+}
+
+// What every layer of a kind exchanges behind a phase, as attention that moves between ranks would.
+inline AddedSegment moved(LayerKind layer, LayerPhase behind, const PassSegment& segment) {
+  return {.layer = layer, .behind = behind, .segment = segment};
 }
 
 inline RingPrice ring_of(std::int64_t compute_ns, int steps = 1, std::int64_t transfer_ns = 0) {
@@ -206,14 +218,14 @@ class RandomSteps {
     return states;
   }
 
-  PricedStage exchange(Cause cause, int gpus, int stride) {
+  PassSegment exchange(Cause cause, int gpus, int stride) {
     return exchanged(ns(), cause, gpus, stride, below(1000));
   }
 
   // The same stages for every token count of a step, at times of their own. The bits of structure_ say which.
-  std::vector<PricedStage> stages(const ParallelPlan& plan, bool has_experts, Cause attention) {
+  std::vector<PassSegment> stages(const ParallelPlan& plan, bool has_experts, Cause attention) {
     const auto bit = [&](int i) { return (structure_ >> i & 1U) != 0; };
-    std::vector<PricedStage> stages;
+    std::vector<PassSegment> stages;
     if (bit(0)) stages.push_back(computed(ns()));
     if (plan.tp_degree > 1) stages.push_back(exchange(Cause::tensor, plan.tp_degree, 1));
     if (bit(1)) stages.push_back(computed(ns()));
@@ -244,7 +256,7 @@ class RandomSteps {
                                                              : stages(plan, has_experts, Cause::recompute));
     }
     const auto edge = [&](int bit) {
-      std::vector<PricedStage> stages;
+      std::vector<PassSegment> stages;
       if ((structure_ >> bit & 1U) != 0) stages.push_back(computed(ns()));
       if (plan.tp_degree > 1) stages.push_back(exchange(Cause::tensor, plan.tp_degree, 1));
       if ((structure_ >> (bit + 1) & 1U) != 0) stages.push_back(computed(ns()));
@@ -266,11 +278,20 @@ class RandomSteps {
     price.stage_transfer_ns = plan.pp_degree > 1 ? ns() : 0;
     price.stage_transfer_in_node_ns = price.stage_transfer_ns / 3;
     price.stage_transfer_bytes = below(1000);
-    if (shards_generator_() % 4 == 0) {
-      price.to_host_ns = {1, 2};
-      price.from_host_ns = {3, 4};
+    const bool copies = shards_generator_() % 4 == 0;
+    const bool waits = shards_generator_() % 4 == 0;
+    const bool moves = plan.sequence_gpus() > 1 && shards_generator_() % 4 == 0;
+    std::int64_t time_ns = 0;
+    for (const LayerKind kind : {LayerKind::dense, LayerKind::expert}) {
+      for (const LayerPhase behind : {LayerPhase::forward, LayerPhase::recompute, LayerPhase::backward}) {
+        if (waits) price.added.push_back(launched(kind, behind, ++time_ns));
+        if (moves) {
+          price.added.push_back(
+              moved(kind, behind, exchanged(++time_ns, Cause::sequence, plan.sequence_gpus(), 1, 100)));
+        }
+        if (copies && behind != LayerPhase::recompute) price.added.push_back(copied(kind, behind, ++time_ns));
+      }
     }
-    if (shards_generator_() % 4 == 0) price.launch_wait = {{{5, 6, 7}, {8, 9, 10}}};
     for (RingPrice* ring : {&price.attention_forward, &price.attention_backward}) {
       ring->bytes = below(1000);
       ring->stride = plan.tp_degree * plan.sequence.ulysses;

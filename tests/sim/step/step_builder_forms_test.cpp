@@ -229,8 +229,8 @@ TEST_CASE("Checkpointed layers wait for what their copies take longer") {
   EvenStep step(3, 1, 2);
   step.plan.chunks[0].n_checkpointed = 2;
   const std::int64_t before_ns = step.ns();
-  step.price.to_host_ns[0] = 11;
-  step.price.from_host_ns[0] = 13;
+  step.price.added = {copied(LayerKind::dense, LayerPhase::forward, 11),
+                      copied(LayerKind::dense, LayerPhase::backward, 13)};
   CHECK(step.ns() == before_ns + 2 * 2 * (11 + 13));
 }
 
@@ -238,7 +238,9 @@ TEST_CASE("Layers wait for the launches of their kernels") {
   EvenStep step(3, 1, 2);
   step.plan.chunks[0].n_checkpointed = 2;
   const std::int64_t before_ns = step.ns();
-  step.price.launch_wait[0] = {.forward_ns = 7, .recompute_ns = 11, .backward_ns = 13};
+  step.price.added = {launched(LayerKind::dense, LayerPhase::forward, 7),
+                      launched(LayerKind::dense, LayerPhase::recompute, 11),
+                      launched(LayerKind::dense, LayerPhase::backward, 13)};
   CHECK(step.ns() == before_ns + 2 * (3 * (7 + 13) + 2 * 11));
 }
 
@@ -388,7 +390,7 @@ class NaivePipeline {
           if (input == arrived.end()) continue;
           start = std::max(start, input->second);
         }
-        const MicroBatchPrice& price = *work.micro_batches[static_cast<std::size_t>(pass.micro_batch)];
+        const MicroBatchPrice& price = *work.micro_batches[static_cast<std::size_t>(pass.micro_batch)].price;
         const ChunkShape& shape = work.plan->chunks[static_cast<std::size_t>(chunk)];
         const std::int64_t end =
             start + (pass.is_forward ? forward_time(price, shape) : backward_time(price, shape)).total_ns;

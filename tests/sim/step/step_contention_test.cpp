@@ -18,7 +18,7 @@ struct ExchangeStep {
   MicroBatchPrice price;
   std::vector<RankWork> ranks;
 
-  ExchangeStep(const ParallelPlan& parallel, const PricedStage& exchange, int n_ranks) {
+  ExchangeStep(const ParallelPlan& parallel, const PassSegment& exchange, int n_ranks) {
     plan.plan = parallel;
     plan.plan.n_gpus = parallel.rank_gpus() * n_ranks;
     plan.chunks = {{.n_dense = 1}};
@@ -49,7 +49,7 @@ Cluster leaves_of_three(double uplink_bytes_per_s) {
 }
 
 TEST_CASE("Two Ulysses groups across one oversubscribed leaf share its uplink") {
-  const PricedStage exchange = exchanged(kAloneNs, Cause::sequence, 4, 1, kBytes);
+  const PassSegment exchange = exchanged(kAloneNs, Cause::sequence, 4, 1, kBytes);
   // Leaf 1 has nodes 3, 4, 5. Of rank 0 (nodes 0..3) node 3 sends 3/4 of its payload through the uplink, of
   // rank 1 (nodes 4..7) nodes 4 and 5 half of theirs: one payload. The uplink carries one payload in
   // kAloneNs.
@@ -153,7 +153,7 @@ TEST_CASE("Shard groups gather apart from each other") {
 
 TEST_CASE("Experts of four ranks, two by two, share the uplink of their leaf") {
   // Blocks of 4 nodes; each rank has 2 of them. As the Ulysses groups above.
-  const PricedStage exchange = exchanged(kAloneNs, Cause::expert, 4, 1, kBytes);
+  const PassSegment exchange = exchanged(kAloneNs, Cause::expert, 4, 1, kBytes);
   ExchangeStep step({.sequence = {.ulysses = 2}, .ep_degree = 4}, exchange, 4);
   step.plan.chunks = {{.n_experts = 1}};
   step.tokens.layers[1].forward = phase_of({exchange});
@@ -166,7 +166,7 @@ TEST_CASE("Rings of two ranks share the uplink of their leaf") {
   // Nodes 0..3 and 4..7: leaf 1 has node 3 of the first ring and 4, 5 of the second; each ring leaves it
   // once.
   ParallelPlan parallel{.sequence = {.ring = 4}};
-  ExchangeStep step(parallel, {.kind = PricedStage::Kind::attention, .cause = Cause::attention}, 2);
+  ExchangeStep step(parallel, {.kind = PassSegment::Kind::attention, .cause = Cause::attention}, 2);
   step.price.attention_forward = {.steps = 4, .compute_ns = 10, .transfer_ns = kAloneNs, .bytes = kBytes};
   step.price.attention_backward.steps = 1;
   const Topology topology(leaves_of_three(kBytes / (1e-9 * kAloneNs)));

@@ -12,6 +12,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <memory>
 #include <utility>
 
 namespace packsim::microbench {
@@ -21,14 +22,10 @@ namespace {
 constexpr std::uint32_t kMostFrameBytes = 1U << 24;
 constexpr std::size_t kHeaderBytes = 5;  // length, kind
 
-std::string system_text(const char* what) {
-  return std::string(what) + ": " + std::strerror(errno);
-}
-
 // A host that loses power or its cable sends no end: these probes notice it after some 15 s.
-void set_options(int descriptor) {
+FileDescriptor with_options(FileDescriptor socket) {
   const auto set = [&](int level, int option, int value) {
-    ::setsockopt(descriptor, level, option, &value, sizeof value);
+    ::setsockopt(socket.get(), level, option, &value, sizeof value);
   };
   set(IPPROTO_TCP, TCP_NODELAY, 1);
   set(SOL_SOCKET, SO_KEEPALIVE, 1);
@@ -36,6 +33,7 @@ void set_options(int descriptor) {
   set(IPPROTO_TCP, TCP_KEEPINTVL, 3);
   set(IPPROTO_TCP, TCP_KEEPCNT, 3);
   set(IPPROTO_TCP, TCP_USER_TIMEOUT, 15000);
+  return socket;
 }
 
 // How the other end went, for a person.
@@ -53,6 +51,26 @@ bool wait_for(int descriptor, short events, Clock::time_point deadline) {
   }
 }
 
+// A socket for the first address of a host with which `use` succeeds; it says so by true, else by errno.
+template <typename Use>
+FileDescriptor open_socket(const std::string& host, std::uint16_t port, std::string& why, const Use& use) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  const int error = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
+  if (error != 0) {
+    why = "look up " + host + ": " + ::gai_strerror(error);
+    return FileDescriptor(-1);
+  }
+  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> addresses(found, ::freeaddrinfo);
+  for (const addrinfo* address = found; address != nullptr; address = address->ai_next) {
+    FileDescriptor socket(::socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (socket.is_open() && use(socket.get(), *address)) return socket;
+    why = std::strerror(errno);
+  }
+  return FileDescriptor(-1);
+}
+
 }  // namespace
 
 Clock::time_point after(double seconds) {
@@ -64,104 +82,36 @@ int milliseconds_to(Clock::time_point deadline) {
   return static_cast<int>(std::clamp<std::int64_t>(left, 0, 3600 * 1000));
 }
 
-Socket::~Socket() {
-  if (descriptor_ >= 0) ::close(descriptor_);
-}
-
-Socket::Socket(Socket&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
-
-Socket& Socket::operator=(Socket&& other) noexcept {
-  if (this == &other) return *this;
-  if (descriptor_ >= 0) ::close(descriptor_);
-  descriptor_ = std::exchange(other.descriptor_, -1);
-  return *this;
-}
-
-Socket listen_on(std::uint16_t port, bool only_this_host, std::string& why) {
-  // One socket for IPv6 and IPv4; IPv4 alone where the system has no IPv6.
-  for (const int family : {only_this_host ? AF_INET : AF_INET6, AF_INET}) {
-    Socket socket(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (!socket) {
-      why = system_text("socket");
-      continue;
-    }
+FileDescriptor listen_on(std::uint16_t port, bool only_this_host, std::string& why) {
+  const auto listen = [](int socket, const addrinfo& address) {
     const int yes = 1;
     const int no = 0;
-    ::setsockopt(socket.descriptor(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-    sockaddr_storage storage{};
-    socklen_t length = sizeof(sockaddr_in);
-    if (family == AF_INET6) {
-      ::setsockopt(socket.descriptor(), IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no);
-      auto& address = reinterpret_cast<sockaddr_in6&>(storage);
-      address.sin6_family = AF_INET6;
-      address.sin6_port = htons(port);
-      address.sin6_addr = in6addr_any;
-      length = sizeof address;
-    } else {
-      auto& address = reinterpret_cast<sockaddr_in&>(storage);
-      address.sin_family = AF_INET;
-      address.sin_port = htons(port);
-      address.sin_addr.s_addr = htonl(only_this_host ? INADDR_LOOPBACK : INADDR_ANY);
-    }
-    if (::bind(socket.descriptor(), reinterpret_cast<sockaddr*>(&storage), length) == 0 &&
-        ::listen(socket.descriptor(), 1024) == 0)
-      return socket;
-    const bool in_use = errno == EADDRINUSE;
-    why = system_text("listen");
-    if (in_use) break;
-  }
-  return {};
+    ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    if (address.ai_family == AF_INET6) ::setsockopt(socket, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no);
+    return ::bind(socket, address.ai_addr, address.ai_addrlen) == 0 && ::listen(socket, 1024) == 0;
+  };
+  if (only_this_host) return open_socket("127.0.0.1", port, why, listen);
+  // One socket for IPv6 and IPv4; IPv4 alone where the system has no IPv6.
+  FileDescriptor both = open_socket("::", port, why, listen);
+  return both.is_open() ? std::move(both) : open_socket("0.0.0.0", port, why, listen);
 }
 
-std::uint16_t port_of(const Socket& listener) {
-  sockaddr_storage storage{};
-  socklen_t length = sizeof storage;
-  if (::getsockname(listener.descriptor(), reinterpret_cast<sockaddr*>(&storage), &length) != 0) return 0;
-  return ntohs(storage.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6&>(storage).sin6_port
-                                             : reinterpret_cast<sockaddr_in&>(storage).sin_port);
+FileDescriptor accept_from(const FileDescriptor& listener) {
+  return with_options(
+      FileDescriptor(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)));
 }
 
-Socket accept_from(const Socket& listener) {
-  Socket socket(::accept4(listener.descriptor(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (socket) set_options(socket.descriptor());
-  return socket;
-}
-
-Socket connect_to(const std::string& host, std::uint16_t port, Clock::time_point deadline, std::string& why) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  if (const int error = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
-      error != 0) {
-    why = "look up " + host + ": " + ::gai_strerror(error);
-    return {};
-  }
-  Socket result;
-  for (const addrinfo* address = found; address != nullptr && !result; address = address->ai_next) {
-    Socket socket(::socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (!socket) {
-      why = system_text("socket");
-      continue;
-    }
-    int error = 0;
-    if (::connect(socket.descriptor(), address->ai_addr, address->ai_addrlen) != 0) {
-      error = errno;
-      if (error == EINPROGRESS) {
-        error = ETIMEDOUT;
-        socklen_t length = sizeof error;
-        if (wait_for(socket.descriptor(), POLLOUT, deadline))
-          ::getsockopt(socket.descriptor(), SOL_SOCKET, SO_ERROR, &error, &length);
-      }
-    }
-    if (error == 0) {
-      result = std::move(socket);
-    } else {
-      why = std::string("connect: ") + std::strerror(error);
-    }
-  }
-  ::freeaddrinfo(found);
-  if (result) set_options(result.descriptor());
-  return result;
+FileDescriptor connect_to(const std::string& host, std::uint16_t port, Clock::time_point deadline,
+                          std::string& why) {
+  return with_options(open_socket(host, port, why, [&](int socket, const addrinfo& address) {
+    if (::connect(socket, address.ai_addr, address.ai_addrlen) == 0) return true;
+    if (errno != EINPROGRESS) return false;
+    int error = ETIMEDOUT;
+    socklen_t length = sizeof error;
+    if (wait_for(socket, POLLOUT, deadline)) ::getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &length);
+    errno = error;
+    return error == 0;
+  }));
 }
 
 bool Connection::send(const Frame& frame, Clock::time_point deadline, std::string& why) {

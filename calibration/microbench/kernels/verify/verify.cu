@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <limits>
-#include <utility>
 
 #include "calibration/microbench/kernels/attention.hpp"
 #include "calibration/microbench/kernels/elementwise.hpp"

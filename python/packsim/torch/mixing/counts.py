@@ -10,7 +10,7 @@ from packsim._mixture_place import MixturePlace
 
 @dataclass(frozen=True)
 class MixtureTrainingCounts:
-    """Of all ranks together, behind the steps that the loop has had: draws = trained + held + dropped.
+    """Counts of all ranks together, behind the steps that the loop has had: draws = trained + held + dropped.
 
     Attributes
     ----------

@@ -22,30 +22,19 @@ from packsim._mixture import Mixture
 from packsim._mixture_place import MixturePlace
 from packsim._mixture_steps import MixtureMicroBatch, MixtureSteps, drawn_samples
 from packsim._normalisers import find_normaliser
+from packsim._states import MOST, check_same_setting, checked_version
 from packsim._stream_packer import StreamPacker
 from packsim.torch.collator import CollatorRules, PackCollator
 from packsim.torch.dataset import FetchedPack, MapStyleDataset, PackDataset, check_map_style
-from packsim.torch.loader import check_newest
+from packsim.torch.loader import add_decided_options, check_newest, check_step_taken
 from packsim.torch.mixing.counts import MixtureTrainingCounts, counts_at
 from packsim.torch.packed_batch import PackedBatch
-from packsim.torch.ranks import TorchGather, can_gather, rank_and_size
+from packsim.torch.ranks import can_gather, gathered, rank_and_size
 
 Measure = Callable[[int], tuple[Any, Any]]
 
 _STATE_VERSION = 1
 _MOST_PACKS = 1 << 20
-_MOST_STEPS = 2**63 - 1
-# What the mixture decides.
-_NOT_OPTIONS = (
-    "batch_size",
-    "shuffle",
-    "sampler",
-    "batch_sampler",
-    "drop_last",
-    "collate_fn",
-    "in_order",
-    "persistent_workers",
-)
 _OF_DATA_LOADER = frozenset(inspect.signature(DataLoader.__init__).parameters) - {"self", "dataset"}
 
 
@@ -87,8 +76,7 @@ class MixtureLoader:
         `measure(step)` gives (subset_rewards, group_rewards) as `Mixture.update()` takes them, the same on
         all ranks. It is to leave the gradients of the model as they are. Needed where the policy learns.
     rank, world_size : int, optional
-        By default those of torch.distributed where it is initialised, else of the environment's RANK and
-        WORLD_SIZE, else 0 of 1.
+        As for PlanSampler.
     num_workers : int
     loss_tokens : array_like of int, shape (n_samples,), optional
         Tokens of each sample that have loss, in the part of it that a pack has; by default all but the first.
@@ -99,11 +87,6 @@ class MixtureLoader:
         The ranks that share the steps, where these are not all of torch.distributed.
     **options
         Others of `packsim.StreamPacker` and of torch's DataLoader.
-
-    Raises
-    ------
-    ValueError
-        For arguments that are wrong.
     """
 
     def __init__(
@@ -132,11 +115,9 @@ class MixtureLoader:
         self.rank, self.world_size = rank_and_size(rank, world_size)
         of_loader = {name: options.pop(name) for name in list(options) if name in _OF_DATA_LOADER}
         problems = Problems()
-        for name in _NOT_OPTIONS:
-            if name in of_loader:
-                problems.add(f"{name}: expected none, as the mixture decides it, got {of_loader[name]!r}")
+        add_decided_options(problems, "mixture", of_loader)
         num_workers = problems.integer("num_workers", num_workers, 0, 1 << 16)
-        self.n_steps = problems.integer("n_steps", n_steps, 0, _MOST_STEPS)
+        self.n_steps = problems.integer("n_steps", n_steps, 0, MOST)
         packs = problems.integer("packs_per_step", packs_per_step, 1, _MOST_PACKS)
         if packs % self.world_size != 0:
             problems.add(f"packs_per_step: expected a multiple of {self.world_size} ranks, got {packs}")
@@ -161,7 +142,7 @@ class MixtureLoader:
         self.mixture = mixture
         self._measure = measure
         self._group = group
-        self._micro_batches_per_step = packs // self.world_size
+        self.micro_batches_per_step = packs // self.world_size  # of each rank
         self._setting = {
             "packer": packer.setting.to_dict(),
             "packs_per_step": packs,
@@ -177,6 +158,7 @@ class MixtureLoader:
         self._n_done = 0  # micro-batches of the step that the loop is in
         self._newest_iterator = 0
         self._collate = _told_of_truncation(collator or PackCollator(CollatorRules()), packer)
+        self.dataset = dataset
         self._dataset = PackDataset(dataset, as_arrays=isinstance(self._collate, PackCollator))
         self._num_workers = num_workers
         self._options = of_loader
@@ -184,32 +166,21 @@ class MixtureLoader:
         self._new_batches(self._plans)  # refuses options at once
 
     def _new_batches(self, plans: Any) -> DataLoader[Any]:
-        collate: Any = self._collate
-        workers: dict[str, Any] = {"num_workers": self._num_workers}
-        if self._num_workers > 0:
-            workers["persistent_workers"] = True  # over updates, as long as an iterator lives
-        # Of its own: the random numbers of a training that was resumed are those of one that was not.
-        workers["generator"] = torch.Generator()
-        return DataLoader(self._dataset, batch_sampler=plans, collate_fn=collate, **workers | self._options)
-
-    @property
-    def dataset(self) -> MapStyleDataset:
-        return self._dataset.dataset
+        options: dict[str, Any] = {
+            "collate_fn": self._collate,
+            "num_workers": self._num_workers,
+            "persistent_workers": self._num_workers > 0,  # over updates, as long as an iterator lives
+            # One of its own: a training that was resumed has the random numbers of one that was not.
+            "generator": torch.Generator(),
+        }
+        return DataLoader(self._dataset, batch_sampler=plans, **options | self._options)
 
     @property
     def step(self) -> int:
         """The optimizer step of the next batch: so many whole ones the loop has had."""
         return self._place.step
 
-    @property
-    def steps_done(self) -> int:
-        """The same, by the name that PlanLoader has for it."""
-        return self._place.step
-
-    @property
-    def micro_batches_per_step(self) -> int:
-        """Of each rank."""
-        return self._micro_batches_per_step
+    steps_done = step  # by the name that PlanLoader has for it
 
     @property
     def history(self) -> list[dict[str, Any]]:
@@ -227,7 +198,7 @@ class MixtureLoader:
 
     def __len__(self) -> int:
         """Batches of the run, from its beginning."""
-        return self.n_steps * self._micro_batches_per_step
+        return self.n_steps * self.micro_batches_per_step
 
     def __iter__(self) -> Iterator[PackedBatch]:
         """The batches from here to the end of the run.
@@ -261,7 +232,7 @@ class MixtureLoader:
                 workers._shutdown_workers()
 
     def steps(self) -> Iterator[Iterator[PackedBatch]]:
-        """For each optimizer step its batches, from here to the end of the run.
+        """Yields for each optimizer step its batches, from here to the end of the run.
 
         An update before a step comes before the loop gets the step.
 
@@ -277,9 +248,8 @@ class MixtureLoader:
             check_newest(own, self._newest_iterator)
             self._update_where_due()
             step = self._place.step
-            yield islice(batches, self._micro_batches_per_step - self._n_done)
-            if self._place.step != step + 1:
-                raise RuntimeError("steps: expected all batches of a step to be taken before the next step")
+            yield islice(batches, self.micro_batches_per_step - self._n_done)
+            check_step_taken(self._place.step == step + 1)
 
     def _update_where_due(self) -> None:
         place, every = self._place, self._update_every_steps
@@ -308,7 +278,7 @@ class MixtureLoader:
     def _count(self, batch: PackedBatch) -> None:
         """The loop gets it."""
         self._n_done += 1
-        batch.is_last = self._n_done == self._micro_batches_per_step
+        batch.is_last = self._n_done == self.micro_batches_per_step
         if batch.is_last:
             self._place = self._plans.behind_next()
             self._n_done = 0
@@ -343,11 +313,9 @@ class MixtureLoader:
         self._place, self._n_done = place, n_done
         self._newest_iterator += 1
 
-    def _checked(self, state: object) -> tuple[MixturePlace, int]:
-        if not isinstance(state, Mapping) or state.get("version") != _STATE_VERSION:
-            got = state.get("version") if isinstance(state, Mapping) else state
-            raise ValueError(f"state.version: expected {_STATE_VERSION}, got {described(got)}")
-        _check_setting(self._setting, state.get("setting"))
+    def _checked(self, given: object) -> tuple[MixturePlace, int]:
+        state = checked_version(given, _STATE_VERSION)
+        check_same_setting(self._setting, state.get("setting"), "the arguments of a loader")
         place = MixturePlace.from_dict(state, self._arm_of)
         inside = state.get("inside_step")
         if inside is None:
@@ -359,7 +327,7 @@ class MixtureLoader:
         n_done = problems.integer("state.inside_step.n_done", inside.get("n_done"), 1, _MOST_PACKS)
         n_ranks = problems.integer("state.inside_step.world_size", inside.get("world_size"), 1, _MOST_PACKS)
         problems.raise_if_any()
-        if n_ranks != self.world_size or n_done >= self._micro_batches_per_step:
+        if n_ranks != self.world_size or n_done >= self.micro_batches_per_step:
             raise ValueError(
                 f"state: expected {n_ranks} ranks, got {self.world_size}: it was taken behind {n_done} "
                 "micro-batches of a step; save behind the last one (batch.is_last) to go on with other ranks"
@@ -371,7 +339,7 @@ class MixtureLoader:
         if self.world_size == 1 or not can_gather() or dist.get_world_size(self._group) != self.world_size:
             return
         number = int(_hash_of(json.dumps(value, sort_keys=True).encode()), 16) >> 1
-        found = [row[0] for row in TorchGather(self._group)([number])]
+        found = [row[0] for row in gathered([number], self._group)]
         if len(set(found)) > 1:
             raise RuntimeError(f"loader: expected equal {what} on all ranks, got hashes {found}")
 
@@ -418,7 +386,7 @@ def _checked_updates(
         )
     if update_every_steps is None and not learns:
         return None
-    return problems.integer("update_every_steps", update_every_steps, 1, _MOST_STEPS)
+    return problems.integer("update_every_steps", update_every_steps, 1, MOST)
 
 
 def _told_of_truncation(
@@ -427,24 +395,6 @@ def _told_of_truncation(
     if isinstance(collator, PackCollator) and packer.setting.over_long == "truncate":
         collator.rules = replace(collator.rules, truncates_tokens=packer.setting.capacity_tokens)
     return collator
-
-
-def _check_setting(own: Mapping[str, Any], given: object) -> None:
-    """ValueError names every difference to the arguments that a state was written with."""
-    if not isinstance(given, Mapping):
-        raise ValueError(f"state.setting: expected the arguments of a loader, got {described(given)}")
-    problems = Problems()
-    mine, other = _flat(own), _flat(given)
-    for name in sorted(mine.keys() | other.keys()):
-        if mine.get(name) != other.get(name):
-            problems.add(f"state.setting: expected {name} {mine.get(name)!r}, got {other.get(name)!r}")
-    problems.raise_if_any()
-
-
-def _flat(setting: Mapping[str, Any]) -> dict[str, Any]:
-    packer = setting.get("packer")
-    flat = {str(name): value for name, value in setting.items() if name != "packer"}
-    return flat | (dict(packer) if isinstance(packer, Mapping) else {"packer": packer})
 
 
 def _hash_of(data: bytes) -> str:

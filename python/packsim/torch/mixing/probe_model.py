@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import random
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -33,8 +30,8 @@ def probed_model(model: object, problems: Problems) -> nn.Module:
 
 
 def _sharding(model: nn.Module) -> str:
-    """By what the parameters are sharded; empty where they are not."""
-    # By name, so that nothing is imported that this PyTorch may not have.
+    """Says by what the parameters are sharded; empty where they are not."""
+    # Classes are found by name, so that nothing is imported that this PyTorch may not have.
     if any(type(part).__name__ == "FullyShardedDataParallel" for part in model.modules()):
         return "FullyShardedDataParallel"
     for name, parameter in model.named_parameters():
@@ -43,34 +40,6 @@ def _sharding(model: nn.Module) -> str:
         if hasattr(parameter, "ds_id"):
             return f"ZeRO-3 of DeepSpeed (parameter {name} has a ds_id)"
     return ""
-
-
-@contextmanager
-def at_rest(model: nn.Module | None) -> Iterator[None]:
-    """Without dropout; afterwards modes of all modules and random numbers are as they were."""
-    parts = [] if model is None else [(part, part.training) for part in model.modules()]
-    parameters = [] if model is None else list(model.parameters())
-    devices = {parameter.device.index or 0 for parameter in parameters if parameter.device.type == "cuda"}
-    # A data set may draw random numbers when it is read.
-    of_python, of_numpy = random.getstate(), np.random.get_state()
-    with torch.random.fork_rng(devices=sorted(devices)):
-        try:
-            if model is not None:
-                model.eval()
-            yield
-        finally:
-            for part, was_training in parts:
-                part.training = was_training
-            random.setstate(of_python)
-            np.random.set_state(of_numpy)
-
-
-def device_of(model: nn.Module | None, device: torch.device | str | int | None) -> torch.device:
-    """As given, else that of the model's parameters, else the CPU."""
-    if device is not None:
-        return torch.device(device)
-    parameters: Iterator[Tensor] = iter(()) if model is None else model.parameters()
-    return next((parameter.device for parameter in parameters), torch.device("cpu"))
 
 
 def fingerprint(model: nn.Module) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -20,17 +20,19 @@ from packsim._plan import PlanGroup
 from packsim.torch.collator import CollatorRules, PackCollator
 from packsim.torch.dataset import MapStyleDataset, PackDataset
 from packsim.torch.isolation import attention_inputs
-from packsim.torch.mixing.probe_passes import ProbePasses
+from packsim.torch.loss import accurate_type
 from packsim.torch.packed_batch import PackedBatch
 
-# From a model and a PackedBatch to its logits, or to what has them as `logits`.
+# A Forward takes a model and a PackedBatch to its logits, or to what has them as `logits`.
 Forward = Callable[[Any, PackedBatch], Any]
-# From logits, shape (n_tokens, n_words), and their labels to the loss of each token, shape (n_tokens,).
+# TokenLosses take logits, shape (n_tokens, n_words), and their labels to the loss of each token, shape
+# (n_tokens,).
 TokenLosses = Callable[[Tensor, Tensor], Tensor]
 
 # Losses without gradients are taken of so many tokens at a time: logits of a whole row in float32 may be
 # larger than the model.
 _TOKENS_AT_A_TIME = 2048
+MOST_TOKENS = (1 << 31) - 1  # of a row
 
 
 def rows_of(
@@ -62,6 +64,39 @@ def probe_collator(collator: PackCollator | None, truncates_tokens: int, problem
     return made
 
 
+@dataclass
+class ProbePasses:
+    """Passes of one process that trained nothing.
+
+    Attributes
+    ----------
+    gradient_passes, gradient_samples, gradient_tokens : int
+        Forward and backward: calls of the model, and the samples and tokens in them.
+    forward_passes, forward_samples, forward_tokens : int
+        Forward alone.
+    """
+
+    gradient_passes: int = 0
+    gradient_samples: int = 0
+    gradient_tokens: int = 0
+    forward_passes: int = 0
+    forward_samples: int = 0
+    forward_tokens: int = 0
+
+    def add_gradient(self, n_samples: int, n_tokens: int) -> None:
+        """One pass forward and backward."""
+        self.gradient_passes += 1
+        self.gradient_samples += n_samples
+        self.gradient_tokens += n_tokens
+
+    def add_forward(self, n_samples: int, n_tokens: int) -> None:
+        """One pass forward."""
+        self.forward_passes += 1
+        self.forward_samples += n_samples
+        self.forward_tokens += n_tokens
+
+
+@dataclass(eq=False)
 class Prober:
     """Measures samples of a data set with a model, and counts what that takes.
 
@@ -73,28 +108,18 @@ class Prober:
         Of which gradients are taken.
     """
 
-    def __init__(
-        self,
-        model: Any,
-        dataset: MapStyleDataset,
-        lengths_tokens: NDArray[np.int32],
-        *,
-        collator: PackCollator,
-        device: torch.device,
-        forward: Forward | None = None,
-        loss: TokenLosses | None = None,
-        parameters: Sequence[nn.Parameter] = (),
-        passes: ProbePasses | None = None,
-    ) -> None:
-        self._model = model
-        self._dataset = PackDataset(dataset, as_arrays=True)
-        self._lengths_tokens = lengths_tokens
-        self._collator = collator
-        self._device = device
-        self._forward = forward or _called
-        self._loss = loss or _cross_entropy
-        self._parameters = parameters
-        self.passes = ProbePasses() if passes is None else passes
+    model: Any
+    dataset: MapStyleDataset
+    lengths_tokens: NDArray[np.int32]
+    collator: PackCollator
+    device: torch.device
+    forward: Forward | None = None
+    loss: TokenLosses | None = None
+    parameters: Sequence[nn.Parameter] = ()
+    passes: ProbePasses = field(default_factory=ProbePasses)
+
+    def __post_init__(self) -> None:
+        self._packs = PackDataset(self.dataset, as_arrays=True)
 
     def mean_losses(self, samples: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """The mean loss of each sample's labels, from one row of all of them, and which have labels.
@@ -109,9 +134,9 @@ class Prober:
             pieces = zip(logits[:-1].tensor_split(cuts), labels.tensor_split(cuts), strict=True)
             losses = torch.cat([self._cross_entropies(*piece) for piece in pieces]).double().cpu().numpy()
         self.passes.add_forward(len(samples), len(labels) + 1)
-        has_loss = (labels != self._collator.ignore_index).cpu().numpy()
+        has_loss = (labels != self.collator.ignore_index).cpu().numpy()
         # A document's first label is ignored, so that no document has the loss of another one's.
-        places = np.repeat(np.arange(len(samples)), self._lengths_tokens[samples])[1:]
+        places = np.repeat(np.arange(len(samples)), self.lengths_tokens[samples])[1:]
         losses, has_loss = losses[: len(places)], has_loss[: len(places)]
         sums = np.bincount(places[has_loss], losses[has_loss], minlength=len(samples))
         counts = np.bincount(places[has_loss], minlength=len(samples))
@@ -123,10 +148,10 @@ class Prober:
         Gradients of parameters (`.grad`) stay as they are. 0 where the rows have no labels.
         """
         batches = [self._row(samples) for samples in rows]
-        n_labels = sum(int((batch["labels"] != self._collator.ignore_index).sum()) for batch in batches)
+        n_labels = sum(int((batch["labels"] != self.collator.ignore_index).sum()) for batch in batches)
         if not n_labels:
             return 0.0, False
-        total: list[Tensor | None] = [None] * len(self._parameters)
+        total: list[Tensor | None] = [None] * len(self.parameters)
         for batch, samples in zip(batches, rows, strict=True):
             gradient = self._gradient(batch, n_labels)
             total = [_sum(one, other) for one, other in zip(total, gradient, strict=True)]
@@ -135,37 +160,31 @@ class Prober:
         return float(torch.stack(squares).sum().sqrt()) if squares else 0.0, True
 
     def _gradient(self, batch: PackedBatch, n_labels: int) -> Iterator[Tensor | None]:
-        """Of the row's part of the mean loss."""
+        """Yields the gradient of the row's part of the mean loss."""
         with torch.enable_grad():
             labels = batch["labels"][0, 1:]
-            losses = self._loss(self._logits(batch)[:-1], labels)
-            loss = losses[labels != self._collator.ignore_index].sum() / n_labels
+            losses = (self.loss or _cross_entropy)(self._logits(batch)[:-1], labels)
+            loss = losses[labels != self.collator.ignore_index].sum() / n_labels
             if not loss.requires_grad:
                 expected = "expected one with a gradient, got one that depends on no parameter"
                 raise ValueError(f"loss: {expected}; forward() and loss() must not be under no_grad()")
             # Not backward(): neither .grad nor what DistributedDataParallel waits for is touched.
-            return iter(torch.autograd.grad(loss, self._parameters, allow_unused=True))
+            return iter(torch.autograd.grad(loss, self.parameters, allow_unused=True))
 
     def _row(self, samples: NDArray[np.int64]) -> PackedBatch:
-        tokens = self._lengths_tokens[samples]
+        tokens = self.lengths_tokens[samples]
         micro_batch = MicroBatch(
-            iteration=0,
-            round=0,
-            first_gpu=0,
-            group=PlanGroup(int(tokens.sum()), sp_degree=1, cp_degree=1, gc_layers=0, n_packs=1),
-            after_barrier=False,
+            group=PlanGroup(int(tokens.sum())),
             samples=samples.astype(np.uint64),
             starts_tokens=np.zeros(len(samples), dtype=np.int32),
             tokens=tokens,
             loss_tokens=np.zeros(len(samples), dtype=np.int32),
-            weight=0.0,
-            weight_per_sample=False,
         )
-        return self._collator(self._dataset.__getitems__(micro_batch)).to(self._device)
+        return self.collator(self._packs.__getitems__(micro_batch)).to(self.device)
 
     def _logits(self, batch: PackedBatch) -> Tensor:
         """Shape (n_tokens, n_words)."""
-        found = self._forward(self._model, batch)
+        found = (self.forward or _called)(self.model, batch)
         logits: Tensor = found if isinstance(found, Tensor) else found.logits
         expected = batch["input_ids"].shape[1]
         if logits.dim() != 3 or logits.shape[:2] != (1, expected):
@@ -176,8 +195,9 @@ class Prober:
         return logits[0]
 
     def _cross_entropies(self, logits: Tensor, labels: Tensor) -> Tensor:
-        ignored = self._collator.ignore_index
-        return functional.cross_entropy(_accurate(logits), labels, reduction="none", ignore_index=ignored)
+        ignored = self.collator.ignore_index
+        logits = logits.to(accurate_type(logits))
+        return functional.cross_entropy(logits, labels, reduction="none", ignore_index=ignored)
 
 
 def _called(model: Any, batch: PackedBatch) -> Any:
@@ -186,11 +206,8 @@ def _called(model: Any, batch: PackedBatch) -> Any:
 
 def _cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
     # Labels to ignore are left out by the caller, whatever their number is.
-    return functional.cross_entropy(_accurate(logits), labels.clamp(min=0), reduction="none")
-
-
-def _accurate(values: Tensor) -> Tensor:
-    return values.to(torch.promote_types(values.dtype, torch.float32))
+    logits = logits.to(accurate_type(logits))
+    return functional.cross_entropy(logits, labels.clamp(min=0), reduction="none")
 
 
 def _sum(one: Tensor | None, other: Tensor | None) -> Tensor | None:
@@ -200,6 +217,5 @@ def _sum(one: Tensor | None, other: Tensor | None) -> Tensor | None:
 
 
 def _norm(gradient: Tensor) -> Tensor:
-    dtype = torch.promote_types(gradient.dtype, torch.float32)
-    norm: Tensor = torch.linalg.vector_norm(gradient.detach(), dtype=dtype)
+    norm: Tensor = torch.linalg.vector_norm(gradient.detach(), dtype=accurate_type(gradient))
     return norm.cpu()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -15,17 +15,16 @@ from packsim._arguments import Problems
 from packsim._lengths_array import LengthsLike, as_lengths
 from packsim.torch.collator import PackCollator
 from packsim.torch.dataset import MapStyleDataset, check_map_style
-from packsim.torch.mixing.probe_model import at_rest, device_of, fingerprint, probed_model
-from packsim.torch.mixing.probe_passes import ProbePasses
+from packsim.torch.isolation import at_rest, device_of
+from packsim.torch.mixing.probe_model import fingerprint, probed_model
 from packsim.torch.mixing.probe_units import ProbeUnit, ProbeUnits
-from packsim.torch.mixing.probes import Forward, Prober, TokenLosses, probe_collator
-from packsim.torch.mixing.shared_work import SharedWork, dealt, filled
+from packsim.torch.mixing.probes import MOST_TOKENS, Forward, ProbePasses, Prober, TokenLosses, probe_collator
+from packsim.torch.mixing.shared_work import SharedWork, dealt
 from packsim.torch.mixing.start_losses import StartLossCache, StartLosses, content_key
 
 # What the samples are drawn for, so that no reward is measured with another one's samples.
 _POOL = 0
 _GRADIENT = 1
-_MOST_TOKENS = (1 << 31) - 1
 _MOST_PROBES = 1 << 20
 _FORMAT = 1
 
@@ -138,20 +137,19 @@ class HboRewards:
         device: torch.device | str | int | None = None,
     ) -> None:
         check_map_style(dataset)
-        problems = Problems()
-        self._model = probed_model(model, problems)
-        self._capacity_tokens = problems.integer("capacity_tokens", capacity_tokens, 1, _MOST_TOKENS)
-        self._n_gradient = problems.integer("gradient_samples", gradient_samples, 1, _MOST_PROBES)
-        self._n_perplexity = problems.integer("perplexity_samples", perplexity_samples, 1, _MOST_PROBES)
-        self._n_pool = problems.integer("pool_samples", pool_samples, 1, _MOST_PROBES)
-        self._gradient_of = problems.word("gradient_of", gradient_of, ("samples", "batch"))
-        truncates = problems.word("over_long", over_long, ("own_row", "truncate")) == "truncate"
-        self._is_spread = problems.word("placement", placement, ("spread", "repeated")) == "spread"
-        parameters = [parameter for parameter in self._model.parameters() if parameter.requires_grad]
-        if isinstance(model, nn.Module) and not parameters:
-            problems.add("model: expected a parameter that is trained, got none")
-        probe = probe_collator(collator, self._capacity_tokens if truncates else 0, problems)
-        problems.raise_if_any()
+        with Problems() as problems:
+            self._model = probed_model(model, problems)
+            self._capacity_tokens = problems.integer("capacity_tokens", capacity_tokens, 1, MOST_TOKENS)
+            self._n_gradient = problems.integer("gradient_samples", gradient_samples, 1, _MOST_PROBES)
+            self._n_perplexity = problems.integer("perplexity_samples", perplexity_samples, 1, _MOST_PROBES)
+            self._n_pool = problems.integer("pool_samples", pool_samples, 1, _MOST_PROBES)
+            self._gradient_of = problems.word("gradient_of", gradient_of, ("samples", "batch"))
+            truncates = problems.word("over_long", over_long, ("own_row", "truncate")) == "truncate"
+            is_spread = problems.word("placement", placement, ("spread", "repeated")) == "spread"
+            parameters = [parameter for parameter in self._model.parameters() if parameter.requires_grad]
+            if isinstance(model, nn.Module) and not parameters:
+                problems.add("model: expected a parameter that is trained, got none")
+            probe = probe_collator(collator, self._capacity_tokens if truncates else 0, problems)
         self._lengths_tokens = as_lengths(lengths_tokens)
         if len(self._lengths_tokens) != len(dataset):
             expected = f"expected one for each of {len(dataset)} samples"
@@ -163,7 +161,7 @@ class HboRewards:
         self._mixture = mixture
         self._names = tuple(mixture.names)
         self._n_groups = tuple(int(n) for n in mixture.n_groups)
-        self._work = SharedWork(group)
+        self._work = SharedWork(group, is_spread)
         self._cache = StartLossCache(cache)
         self._start: StartLosses | None = None
         self.passes = ProbePasses()
@@ -244,18 +242,17 @@ class HboRewards:
         ValueError
             For the state of another mixture; then nothing has changed.
         """
-        problems = Problems()
-        expected = {"format": _FORMAT, "names": list(self._names), "n_groups": list(self._n_groups)}
-        for key, value in expected.items():
-            if state.get(key) != value:
-                problems.add(f"rewards: {key}: expected {value}, got {state.get(key)}")
-        problems.raise_if_any()
+        with Problems() as problems:
+            expected = {"format": _FORMAT, "names": list(self._names), "n_groups": list(self._n_groups)}
+            for key, value in expected.items():
+                if state.get(key) != value:
+                    problems.add(f"rewards: {key}: expected {value}, got {state.get(key)}")
         start = None
         if state.get("start") is not None:
-            start = StartLosses.from_dict(
-                state["start"], self._n_groups, len(self._dataset), "rewards: start", problems
-            )
-            problems.raise_if_any()
+            with Problems() as problems:
+                start = StartLosses.from_dict(
+                    state["start"], self._n_groups, len(self._dataset), "rewards: start", problems
+                )
         self._start = start
 
     def _arms(self) -> Iterator[tuple[int, int]]:
@@ -270,11 +267,11 @@ class HboRewards:
         return f"subset {self._names[subset]!r}, group {group}"
 
     def _start_losses(self, samples: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Of the cache, else measured."""
+        """Returns the losses of the cache, else measures them."""
         if not self._cache:
             return self._measured(self._units.of_perplexities(samples), len(samples))
         key = ""
-        reads = not self._is_spread or self._work.rank == 0
+        reads = self._work.rank == 0
         n = len(samples)
 
         def read(values: NDArray[np.float64]) -> None:
@@ -291,7 +288,7 @@ class HboRewards:
                 values[1 + n :] = [loss is not None for loss in known]
 
         # One process reads it for all: they must agree on whether it is there.
-        found = self._shared(1 + 2 * n, read)
+        found = self._work.numbers(1 + 2 * n, read)
         if found[0]:
             return found[1 : 1 + n], found[1 + n :] > 0
         losses, has_loss = self._measured(self._units.of_perplexities(samples), n)
@@ -301,27 +298,26 @@ class HboRewards:
                 pairs = zip(losses.tolist(), has_loss.tolist(), strict=True)
                 self._cache.write(key, [loss if has else None for loss, has in pairs])
 
-        self._shared(0, write)
+        self._work.numbers(0, write)
         return losses, has_loss
 
     def _checked_start(
         self, pool: list[NDArray[np.int64]], losses: NDArray[np.float64], has_loss: NDArray[np.bool_]
     ) -> StartLosses:
-        """Without samples that have no labels. ValueError for groups that have no others."""
-        problems = Problems()
-        of_arms: list[tuple[tuple[int, ...], tuple[float, ...]]] = []
-        begin = 0
-        for arm, samples in zip(self._arms(), pool, strict=True):
-            part = slice(begin, begin + len(samples))
-            begin = part.stop
-            kept = has_loss[part]
-            if not kept.any():
-                expected = f"expected a sample with labels among {len(samples)}"
-                problems.add(f"{self._name(*arm)}: {expected}, got none")
-            elif not np.isfinite(losses[part][kept]).all():
-                problems.add(f"{self._name(*arm)}: expected finite losses at the start, got others")
-            of_arms.append((tuple(samples[kept].tolist()), tuple(losses[part][kept].tolist())))
-        problems.raise_if_any()
+        """Leaves out samples that have no labels. ValueError for groups that have no others."""
+        with Problems() as problems:
+            of_arms: list[tuple[tuple[int, ...], tuple[float, ...]]] = []
+            begin = 0
+            for arm, samples in zip(self._arms(), pool, strict=True):
+                part = slice(begin, begin + len(samples))
+                begin = part.stop
+                kept = has_loss[part]
+                if not kept.any():
+                    expected = f"expected a sample with labels among {len(samples)}"
+                    problems.add(f"{self._name(*arm)}: {expected}, got none")
+                elif not np.isfinite(losses[part][kept]).all():
+                    problems.add(f"{self._name(*arm)}: expected finite losses at the start, got others")
+                of_arms.append((tuple(samples[kept].tolist()), tuple(losses[part][kept].tolist())))
         arms = iter(of_arms)
         rows = [[next(arms) for _ in range(n)] for n in self._n_groups]
         return StartLosses(
@@ -344,20 +340,14 @@ class HboRewards:
 
     def _measured(self, units: list[ProbeUnit], n: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """[n] numbers, and which of them have labels behind them."""
-        own = units
-        if self._is_spread:
-            places = dealt([unit.cost for unit in units], self._work.size)[self._work.rank]
-            own = [units[place] for place in places]
+        places = dealt([unit.cost for unit in units], self._work.size)[self._work.rank]
 
         def fill(numbers: NDArray[np.float64]) -> None:
-            for unit in own:
+            for unit in [units[place] for place in places]:
                 numbers[unit.places], numbers[n + unit.places] = unit.measured(self._prober)
 
-        numbers = self._shared(2 * n, fill)
+        numbers = self._work.numbers(2 * n, fill)
         return numbers[:n], numbers[n:] > 0
-
-    def _shared(self, n: int, fill: Callable[[NDArray[np.float64]], None]) -> NDArray[np.float64]:
-        return self._work.numbers(n, fill) if self._is_spread else filled(n, fill)
 
     def _subset_rewards(
         self, norms: NDArray[np.float64], has_loss: NDArray[np.bool_], subset_of: NDArray[np.int64]
@@ -365,11 +355,10 @@ class HboRewards:
         n_subsets = len(self._n_groups)
         sums = np.bincount(subset_of[has_loss], norms[has_loss], minlength=n_subsets)
         counts = np.bincount(subset_of[has_loss], minlength=n_subsets)
-        problems = Problems()
-        for subset in np.flatnonzero(counts == 0):
-            expected = "expected a sample with labels among those of its gradient"
-            problems.add(f"subset {self._names[subset]!r}: {expected}, got none")
-        problems.raise_if_any()
+        with Problems() as problems:
+            for subset in np.flatnonzero(counts == 0):
+                expected = "expected a sample with labels among those of its gradient"
+                problems.add(f"subset {self._names[subset]!r}: {expected}, got none")
         return sums / counts
 
     def _check_finite(self, subsets: NDArray[np.float64], groups: list[NDArray[np.float64]]) -> None:

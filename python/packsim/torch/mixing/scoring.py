@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -15,16 +15,15 @@ from torch import nn
 
 from packsim._arguments import Problems
 from packsim._lengths_array import LengthsLike, as_lengths
+from packsim._loss_spans import IGNORE_INDEX
 from packsim._whole_file import write_whole
 from packsim.torch.collator import MOST_MISTAKES, CollatorRules, PackCollator, _ids_and_labels
 from packsim.torch.dataset import MapStyleDataset, check_map_style
-from packsim.torch.mixing.probe_model import at_rest, device_of, fingerprint
-from packsim.torch.mixing.probes import Forward, Prober, rows_of
+from packsim.torch.isolation import at_rest, device_of
+from packsim.torch.mixing.probe_model import fingerprint
+from packsim.torch.mixing.probes import MOST_TOKENS, Forward, Prober, rows_of
 from packsim.torch.mixing.score_cache import ScoreCache
 from packsim.torch.packed_batch import PackedBatch
-
-_IGNORE_INDEX = -100
-_MOST_TOKENS = (1 << 31) - 1
 
 
 @dataclass(frozen=True)
@@ -101,31 +100,30 @@ def ifd_scores(
         before any is scored.
     """
     check_map_style(dataset)
-    problems = Problems()
-    capacity = problems.integer("capacity_tokens", capacity_tokens, 1, _MOST_TOKENS)
-    chunk = problems.integer("chunk_samples", chunk_samples, 1, _MOST_TOKENS)
-    truncates = problems.word("over_long", over_long, ("own_row", "truncate")) == "truncate"
-    policy = problems.word("without_response", without_response, ("error", "nan"))
-    start = None
-    if start_token_id is not None:
-        start = problems.integer("start_token_id", start_token_id, 0, _MOST_TOKENS)
-    module = model if isinstance(model, nn.Module) else None
-    if cache is not None and module is None and not model_name:
-        problems.add("model_name: expected a name, by which the cache knows a function, got none")
-    problems.raise_if_any()
+    with Problems() as problems:
+        capacity = problems.integer("capacity_tokens", capacity_tokens, 1, MOST_TOKENS)
+        chunk = problems.integer("chunk_samples", chunk_samples, 1, MOST_TOKENS)
+        truncates = problems.word("over_long", over_long, ("own_row", "truncate")) == "truncate"
+        policy = problems.word("without_response", without_response, ("error", "nan"))
+        start = None
+        if start_token_id is not None:
+            start = problems.integer("start_token_id", start_token_id, 0, MOST_TOKENS)
+        module = model if isinstance(model, nn.Module) else None
+        if cache is not None and module is None and not model_name:
+            problems.add("model_name: expected a name, by which the cache knows a function, got none")
     lengths = as_lengths(lengths_tokens)
     prompts = None if prompt_tokens is None else as_lengths(prompt_tokens, "prompt_tokens")
-    for name, array in (("lengths_tokens", lengths), ("prompt_tokens", prompts)):
-        if array is not None and len(array) != len(dataset):
-            problems.add(f"{name}: expected one for each of {len(dataset)} samples, got {len(array)}")
-    problems.raise_if_any()
+    with Problems() as problems:
+        for name, array in (("lengths_tokens", lengths), ("prompt_tokens", prompts)):
+            if array is not None and len(array) != len(dataset):
+                problems.add(f"{name}: expected one for each of {len(dataset)} samples, got {len(array)}")
 
     samples = _Samples(
         dataset,
         lengths,
         prompts,
-        start,
-        most_tokens=capacity if truncates else _MOST_TOKENS,
+        [] if start is None else [start],
+        most_tokens=capacity if truncates else MOST_TOKENS,
         may_lack_response=policy == "nan",
     )
     chunks = [range(begin, min(begin + chunk, len(dataset))) for begin in range(0, len(dataset), chunk)]
@@ -154,39 +152,30 @@ def write_score_column(
         Unless there is a finite score for each length.
     """
     lengths, values = as_lengths(lengths_tokens), np.asarray(scores, dtype=np.float64)
-    problems = Problems()
-    if not column.isidentifier() or column == "tokens":
-        problems.add(f"column: expected a word other than tokens, got {column!r}")
-    if values.shape != lengths.shape:
-        problems.add(f"scores: expected shape {lengths.shape}, one for each length, got {values.shape}")
-    elif not np.isfinite(values).all():
-        _add_samples(
-            problems, "scores: expected finite ones, got", np.flatnonzero(~np.isfinite(values)), values
-        )
-    problems.raise_if_any()
+    with Problems() as problems:
+        if not column.isidentifier() or column == "tokens":
+            problems.add(f"column: expected a word other than tokens, got {column!r}")
+        if values.shape != lengths.shape:
+            problems.add(f"scores: expected shape {lengths.shape}, one for each length, got {values.shape}")
+        elif not np.isfinite(values).all():
+            _add_samples(
+                problems, "scores: expected finite ones, got", np.flatnonzero(~np.isfinite(values)), values
+            )
     rows = zip(lengths.tolist(), values.tolist(), strict=True)
     lines = [f"tokens,{column}", *(f"{tokens},{score!r}" for tokens, score in rows)]
     write_whole(path, ("\n".join(lines) + "\n").encode())
 
 
+@dataclass(frozen=True, eq=False)
 class _Samples:
     """The samples with what is prompt and what response in them."""
 
-    def __init__(
-        self,
-        dataset: MapStyleDataset,
-        lengths_tokens: NDArray[np.int32],
-        prompt_tokens: NDArray[np.int32] | None,
-        start_token_id: int | None,
-        most_tokens: int,
-        may_lack_response: bool,
-    ) -> None:
-        self._dataset = dataset
-        self._lengths_tokens = lengths_tokens
-        self._prompt_tokens = prompt_tokens
-        self._start = [] if start_token_id is None else [start_token_id]
-        self._most_tokens = most_tokens
-        self._may_lack_response = may_lack_response
+    dataset: MapStyleDataset
+    lengths_tokens: NDArray[np.int32]
+    prompt_tokens: NDArray[np.int32] | None
+    start: list[int]  # the token that goes before a response alone, or none
+    most_tokens: int
+    may_lack_response: bool
 
     def checked(self, chunks: Sequence[range], model_key: str) -> list[str]:
         """A key of each chunk, of its contents and the model's. ValueError for wrong samples, all at once."""
@@ -197,48 +186,47 @@ class _Samples:
             digest = hashlib.blake2b(model_key.encode(), digest_size=16)
             for sample in chunk:
                 ids, labels = self._ids_and_labels(sample)
-                if len(ids) != self._lengths_tokens[sample] or len(labels) != len(ids):
+                if len(ids) != self.lengths_tokens[sample] or len(labels) != len(ids):
                     of_other_length.append(sample)
                     continue
-                ids, labels = ids[: self._most_tokens], labels[: self._most_tokens]
+                ids, labels = ids[: self.most_tokens], labels[: self.most_tokens]
                 documents = self._made(ids, labels)
                 if not (_n_losses(documents.whole) and _n_losses(documents.alone)):
                     without_response.append(sample)
                 digest.update(f"|{len(ids)}:".encode() + ids.tobytes() + labels.tobytes())
             keys.append(digest.hexdigest())
-        problems = Problems()
-        if of_other_length:
-            what = "dataset: expected as many tokens and labels as lengths_tokens says, got others:"
-            _add_samples(problems, what, of_other_length)
-        if without_response and not self._may_lack_response:
-            least = 1 if self._start else 2
-            what = f"dataset: expected a prompt and a response of at least {least} tokens, got others:"
-            _add_samples(problems, what, without_response)
-        problems.raise_if_any()
+        with Problems() as problems:
+            if of_other_length:
+                what = "dataset: expected as many tokens and labels as lengths_tokens says, got others:"
+                _add_samples(problems, what, of_other_length)
+            if without_response and not self.may_lack_response:
+                least = 1 if self.start else 2
+                what = f"dataset: expected a prompt and a response of at least {least} tokens, got others:"
+                _add_samples(problems, what, without_response)
         return keys
 
     def documents(self, sample: int) -> _Documents:
         ids, labels = self._ids_and_labels(sample)
-        return self._made(ids[: self._most_tokens], labels[: self._most_tokens])
+        return self._made(ids[: self.most_tokens], labels[: self.most_tokens])
 
     def _ids_and_labels(self, sample: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Labels are -100 for what is no response."""
-        found, given = _ids_and_labels(self._dataset[sample])
+        found, given = _ids_and_labels(self.dataset[sample])
         ids = np.asarray([] if found is None else found, dtype=np.int64)
-        if self._prompt_tokens is None:
+        if self.prompt_tokens is None:
             return ids, ids if given is None else np.asarray(given, dtype=np.int64)
         labels = ids.copy()
-        labels[: self._prompt_tokens[sample]] = _IGNORE_INDEX
+        labels[: self.prompt_tokens[sample]] = IGNORE_INDEX
         return ids, labels
 
     def _made(self, ids: NDArray[np.int64], labels: NDArray[np.int64]) -> _Documents:
-        response = ids[labels != _IGNORE_INDEX]
-        alone = np.concatenate([np.array(self._start, dtype=np.int64), response])
+        response = ids[labels != IGNORE_INDEX]
+        alone = np.concatenate([np.array(self.start, dtype=np.int64), response])
         return _Documents({"input_ids": ids, "labels": labels}, {"input_ids": alone, "labels": alone})
 
 
 def _n_losses(document: dict[str, NDArray[np.int64]]) -> int:
-    return int((document["labels"][1:] != _IGNORE_INDEX).sum())
+    return int((document["labels"][1:] != IGNORE_INDEX).sum())
 
 
 def _scores(
@@ -250,16 +238,12 @@ def _scores(
     collator = PackCollator(CollatorRules(), check_loss_tokens=False)
     prober = Prober(model, dataset, lengths, collator=collator, device=device, forward=forward)
     losses = np.full(len(dataset), np.nan)
-    for row in _rows(lengths, capacity):
+    for row in rows_of(np.arange(len(lengths)), lengths, capacity):
         found, has_loss = prober.mean_losses(row)
         losses[row] = np.where(has_loss, found, np.nan)
     of_whole, of_alone = losses[: len(documents)], losses[len(documents) :]
     scores: NDArray[np.float64] = np.exp(of_whole - of_alone)
     return scores
-
-
-def _rows(lengths_tokens: NDArray[np.int32], capacity_tokens: int) -> Iterator[NDArray[np.int64]]:
-    yield from rows_of(np.arange(len(lengths_tokens)), lengths_tokens, capacity_tokens)
 
 
 def _add_samples(

@@ -11,7 +11,7 @@ import torch
 import torch.distributed as dist
 from numpy.typing import NDArray
 
-from packsim.torch.ranks import can_gather
+from packsim.torch.ranks import can_gather, summed
 
 
 def dealt(costs: Sequence[int], n_ranks: int) -> list[list[int]]:
@@ -29,23 +29,17 @@ def dealt(costs: Sequence[int], n_ranks: int) -> list[list[int]]:
     return places
 
 
-def filled(n: int, fill: Callable[[NDArray[np.float64]], None]) -> NDArray[np.float64]:
-    """[n] float64 of this process alone. fill: writes into zeros."""
-    values = np.zeros(n)
-    fill(values)
-    return values
-
-
 class SharedWork:
     """The processes of a group, each of which measures some of the numbers that all of them need.
 
-    group: None: all processes; one alone where torch.distributed is not initialised.
+    group: None: all processes. Each is alone where the work is not shared, and without torch.distributed.
     """
 
-    def __init__(self, group: Any = None) -> None:
+    def __init__(self, group: Any = None, is_shared: bool = True) -> None:
         self._group = group
-        self.rank = dist.get_rank(group) if can_gather() else 0
-        self.size = dist.get_world_size(group) if can_gather() else 1
+        has_others = is_shared and can_gather()
+        self.rank = dist.get_rank(group) if has_others else 0
+        self.size = dist.get_world_size(group) if has_others else 1
 
     def numbers(self, n: int, fill: Callable[[NDArray[np.float64]], None]) -> NDArray[np.float64]:
         """[n] float64, the same bits on all processes, by one all-reduce.
@@ -63,7 +57,7 @@ class SharedWork:
             failure = error
             values[n] = 1
         if self.size > 1:
-            values = self._sum(values)
+            values = summed(torch.from_numpy(values), self._group).numpy()
         if failure is not None:
             raise failure
         if values[n]:
@@ -72,10 +66,3 @@ class SharedWork:
                 f"got an error on {int(values[n])} of them; theirs says what is wrong"
             )
         return values[:n]
-
-    def _sum(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        device = "cuda" if dist.get_backend(self._group) == "nccl" else "cpu"
-        tensor = torch.from_numpy(values).to(device)
-        dist.all_reduce(tensor, group=self._group)
-        summed: NDArray[np.float64] = tensor.cpu().numpy()
-        return summed

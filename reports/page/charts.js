@@ -75,9 +75,12 @@ async function fit(plot, view, room) {
   const fitting_px = row_px(view) * (1 - over_px / view.signal("height"));
   await view.signal("y_step", Math.min(row_px(view), Math.max(kLowestRow_px, fitting_px))).runAsync();
 }
-window.packsim_fit_charts = async (room) => {
+// One fit at a time: a page that leaves the print before its charts fit the paper keeps the sizes of the screen.
+let fitted = Promise.resolve();
+async function fit_all(room) {
   for (const [figure, { view }] of views) await fit(figure.querySelector(".plot"), view, room);
-};
+}
+window.packsim_fit_charts = (room) => (fitted = fitted.then(() => fit_all(room)));
 
 // Returns for print.js where a chart may be cut, in pixels from its top: between its rows.
 window.packsim_row_ends = (figure) => {

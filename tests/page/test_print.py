@@ -66,6 +66,14 @@ def test_after_printing_charts_are_as_they_were(view: View) -> None:
     assert view.wait_for(f"String(check.chartSizes()) === {','.join(before)!r}", at_most_ms=30_000)
 
 
+@pytest.mark.parametrize("view", [("crowded", 1280, "light")], indirect=True, ids=str)
+def test_a_print_that_is_left_at_once_changes_no_chart(view: View) -> None:
+    before = view.check("chartSizes")
+    view.page.evaluate("() => ['beforeprint', 'afterprint'].forEach((name) => dispatchEvent(new Event(name)))")
+    view.page.wait_for_timeout(2_000)  # nothing to wait for: charts must not change
+    assert view.check("chartSizes") == before
+
+
 @_on_screen
 def test_every_page_is_of_the_size_a4(view: View) -> None:
     pages = re.findall(rb"/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]", view.page.pdf(prefer_css_page_size=True))

@@ -148,7 +148,7 @@ void add_group(std::string& text, const Scenario& scenario, const StrategySpec& 
       group.capacity_tokens, sequence_text(group.sequence), plan.n_dp_ranks, micro_batches,
       micro_batches == 1 ? "" : "es", plan.gc_layers, scenario.model.n_layers,
       plan.peak_memory_bytes / kGibibyte, plan.gpu_memory_bytes / kGibibyte,
-      plan.feasible ? "fits" : "DOES NOT FIT");
+      plan.feasible ? verdict_name(plan.verdict) : "DOES NOT FIT");
 }
 
 // Prints what a strategy that chooses its own groups may choose from.

@@ -20,9 +20,10 @@ enum class Cause : std::uint8_t {
   states,     ///< transfers of gradients and weights between data-parallel ranks; with offload, copies for
               ///< passes
   optimizer,  ///< AdamW, and with offload its copies to and from the host
+  host,       ///< waiting for the host to launch kernels
   overhead,   ///< fixed costs of the framework
 };
-inline constexpr int kNCauses = 10;
+inline constexpr int kNCauses = 11;
 std::string_view cause_name(Cause cause);
 
 /// The causes that are exchange between GPUs or with the host.

@@ -2,6 +2,10 @@
 
 #include <cstdint>
 
+#include "models/styles/kernel_styles.hpp"
+#include "models/styles/loss_style.hpp"
+#include "models/styles/optimizer_kind.hpp"
+
 namespace packsim {
 
 /// The time in which PyTorch launches the product of an nn.Linear from a Xeon 8480C
@@ -12,9 +16,13 @@ inline constexpr double kTorchLaunch_s = 13.5e-6;
 /// How a training framework executes a step, apart from the degrees of parallelism. A framework profile says
 /// what its framework does; a plan does the same unless its scenario says otherwise.
 struct ExecutionStyle {
-  /// Time in which the host launches one kernel of a layer. A pass through a layer takes no less than the
-  /// launches of its kernels. 0 for CUDA graphs, and where the host is always ahead.
+  /// Time in which the host launches one plain operation of PyTorch, autograd included. 0 for CUDA graphs,
+  /// and where the host is always ahead.
   double launch_s = 0;
+  /// Which kernels compute a layer beside its matrix products and attention.
+  const KernelStyle* kernels = kKernelStyles.front().value;
+  const LossStyle* loss = kLossStyles.front().value;
+  const OptimizerKind* optimizer = kOptimizerKinds.front().value;
   /// Number of gradients or weights that are sent in one collective. The default is DeepSpeed's.
   std::int64_t bucket_elements = 500'000'000;
   /// Gradients are accumulated and sent in fp32 instead of bf16.

@@ -108,7 +108,8 @@ Degree ep(const ParallelPlan& plan) {
 }
 
 void check_nodes(Mistakes& mistakes, const Cluster& cluster, const ParallelPlan& plan) {
-  const std::vector<DegreeProduct> groups = {{tp(plan)}, {tp(plan), sp(plan)}, {tp(plan), sp(plan), cp(plan)}};
+  const std::vector<DegreeProduct> groups = {
+      {tp(plan)}, {tp(plan), sp(plan)}, {tp(plan), sp(plan), cp(plan)}};
   for (const DegreeProduct& group : groups) {
     if (divides_or_is_multiple(group.value(), cluster.gpus_per_node)) continue;
     mistakes.push_back(
@@ -122,7 +123,8 @@ bool check_gpus(Mistakes& mistakes, const Cluster& cluster, const ParallelPlan& 
   const std::string expected = "a divisor of the plan's " + text(plan.n_gpus) + " GPUs";
   // Step by step: the product of four large degrees would leave 64 bits.
   const DegreeProduct rank = {tp(plan), sp(plan), cp(plan), pp(plan)};
-  for (const DegreeProduct& part : {DegreeProduct{tp(plan), sp(plan)}, DegreeProduct{tp(plan), sp(plan), cp(plan)}, rank}) {
+  for (const DegreeProduct& part :
+       {DegreeProduct{tp(plan), sp(plan)}, DegreeProduct{tp(plan), sp(plan), cp(plan)}, rank}) {
     if (part.value() <= plan.n_gpus) continue;
     mistakes.push_back(part.refusal(expected));
     return false;
@@ -270,6 +272,17 @@ void check_offload(Mistakes& mistakes, const ParallelPlan& plan) {
          "no activations unless checkpointing is full, because only inputs of such layers are offloaded");
 }
 
+void check_optimizer(Mistakes& mistakes, const ParallelPlan& plan) {
+  const OptimizerKind& optimizer = *plan.execution.optimizer;
+  const std::string name(optimizer.name);
+  const bool is_offloadable = optimizer == kAdamW || optimizer == kAdamWBf16 || optimizer == kAdamWFp32;
+  if (plan.offload.optimizer && !is_offloadable)
+    mistakes.push_back({{"optimizer"}, "AdamW of whole states where the optimizer is offloaded", name});
+  if (!plan.optimizer_in_backward) return;
+  if (plan.zero_stage > 0 || plan.pp_degree > 1)
+    mistakes.push_back({{"optimizer_in_backward"}, "false with ZeRO or a pipeline", "true"});
+}
+
 void check_precision(Mistakes& mistakes, const Cluster& cluster, const ParallelPlan& plan) {
   if (is_fp8(plan.precision) && !cluster.gpu.peak("fp8")) {
     mistakes.push_back({{"precision"},
@@ -338,6 +351,7 @@ void check_states(Mistakes& mistakes, const ParallelPlan& plan) {
     expect(mistakes, !plan.offload.optimizer || shards_optimizer(plan), zero,
            "1..3 where the optimizer is offloaded, so that each GPU updates its own shard");
     check_offload(mistakes, plan);
+    check_optimizer(mistakes, plan);
   }
   expect(mistakes, plan.execution.bucket_elements >= 1, {{"bucket_elements", plan.execution.bucket_elements}},
          "at least 1");

@@ -85,6 +85,11 @@ struct ParallelPlan {
   /// weights.
   int shard_degree = 0;
   ExecutionStyle execution = {};
+  /// Whether each layer's weights are updated in its backward pass, so that only its gradients exist. A step
+  /// then has one micro-batch.
+  bool optimizer_in_backward = false;
+  /// The share of a GPU's memory that searches leave free; 0: the error of the estimate (memory_margin()).
+  double memory_margin = 0;
 
   int gc_layers = 0;  ///< number of checkpointed layers of the whole model
   Checkpointing checkpointing = Checkpointing::full;

@@ -14,6 +14,10 @@ bool shards_weights(const ParallelPlan& plan) {
   return plan.zero_stage >= 3;
 }
 
+bool casts_in_passes(const ParallelPlan& plan) {
+  return plan.execution.optimizer->has_fp32_weights() && plan.lora_rank == 0 && !shards_gradients(plan);
+}
+
 bool casts_weights_in_passes(const ParallelPlan& plan) {
   return is_fp8(plan.precision) && shards_weights(plan) && !plan.fp8_gather;
 }

@@ -34,6 +34,10 @@ inline bool is_zero_stage(int stage) {
 bool shards_optimizer(const ParallelPlan& plan);
 bool shards_gradients(const ParallelPlan& plan);
 bool shards_weights(const ParallelPlan& plan);
+/// Whether every pass makes bf16 copies of fp32 weights and of what fp32 norms return, as torch.autocast
+/// does. Under ZeRO 2 and 3 weights are gathered in bf16 instead (FSDP's mixed precision), and frozen ones
+/// are in bf16.
+bool casts_in_passes(const ParallelPlan& plan);
 
 /// GPUs of a shard group, all of which together have one set of shards.
 int shard_gpus(const ParallelPlan& plan);

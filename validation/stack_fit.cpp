@@ -72,6 +72,9 @@ FrameworkProfile profile_of(const StackProfile& stack, const StackFit& fit) {
   for (const PublishedStep& step : fit.steps) add_step(profile.fitted_on, step.model, step.plan);
   profile.factors = fit.all.factors();
   profile.execution.launch_s = example.plan.execution.launch_s;
+  profile.execution.kernels = example.plan.execution.kernels;
+  profile.execution.loss = example.plan.execution.loss;
+  profile.execution.optimizer = example.plan.execution.optimizer;
   profile.execution.fp32_gradients = example.plan.execution.fp32_gradients;
   profile.execution.overlaps_states = fit.overlaps_states;
   const auto any_step = [&](bool ExecutionStyle::*does) {

@@ -12,12 +12,25 @@ namespace {
 
 constexpr std::array kInNoFit = {PlanTrait::experts, PlanTrait::offload, PlanTrait::fp8};
 
+// Each step in the styles of its stack.
+std::vector<PublishedStep> load_steps(const std::string& file, const DataPaths& data) {
+  std::vector<PublishedStep> steps = load_published_steps(data.root + "/validation/" + file, data).steps;
+  for (PublishedStep& step : steps) {
+    const StepStack& stack = stack_of(step.source);
+    step.plan.execution.kernels = stack.kernels;
+    step.plan.execution.loss = stack.loss;
+    if (step.plan.execution.optimizer == &kAdamW) step.plan.execution.optimizer = stack.optimizer;
+  }
+  return steps;
+}
+
 }  // namespace
 
 const std::vector<StepStack>& step_stacks() {
   static const std::vector<StepStack> stacks = {
       {.name = "LLM Foundry",
        .source_starts = {"llm_foundry"},
+       .optimizer = &kAdamWFp32,
        .profiles = {{.name = "llm-foundry-fsdp-h100",
                      .sources = {"llm_foundry"},
                      .gpu = "h100-sxm-80gb",
@@ -32,6 +45,8 @@ const std::vector<StepStack>& step_stacks() {
                      .description = "MosaicML LLM Foundry, Composer FSDP, MPT models on 8 to 64 A100"}}},
       {.name = "NeMo",
        .source_starts = {"dgxc_", "gcp_", "nemo_"},
+       .kernels = &kTransformerEngineKernels,
+       .loss = &kVocabularyParallelLoss,
        .profiles = {{.name = "nemo-megatron-h100",
                      .sources = {"dgxc_llama3.1", "dgxc_nemotron4", "dgxc_gpt3"},
                      .gpu = "h100-sxm-80gb",
@@ -42,7 +57,11 @@ const std::vector<StepStack>& step_stacks() {
                      .gpu = "gb200-186gb",
                      .hardware = "h100-sxm-public",
                      .description = "NVIDIA NeMo and Megatron-LM on GB200 (DGX Cloud benchmarking)"}}},
-      {.name = "Megatron-Bridge", .source_starts = {"mbridge_"}, .profiles = {}},
+      {.name = "Megatron-Bridge",
+       .source_starts = {"mbridge_"},
+       .kernels = &kTransformerEngineKernels,
+       .loss = &kVocabularyParallelLoss,
+       .profiles = {}},
       {.name = "NeMo AutoModel",
        .source_starts = {"automodel"},
        .profiles = {{.name = "nemo-automodel-h100",
@@ -52,6 +71,9 @@ const std::vector<StepStack>& step_stacks() {
                      .description = "NVIDIA NeMo AutoModel: Hugging Face models with FSDP2 on H100"}}},
       {.name = "torchtitan",
        .source_starts = {"torchtitan"},
+       .kernels = &kCompiledKernels,
+       .loss = &kUpcastLoss,
+       .optimizer = &kAdamWFp32,
        .profiles = {{.name = "torchtitan-fsdp2-a100",
                      .sources = {"torchtitan_a100"},
                      .gpu = "a100-sxm-80gb",
@@ -59,6 +81,8 @@ const std::vector<StepStack>& step_stacks() {
                      .description = "torchtitan, FSDP2, Llama 2 and 3 on 64 A100"}}},
       {.name = "fms-fsdp",
        .source_starts = {"fms_fsdp"},
+       .kernels = &kCompiledKernels,
+       .optimizer = &kAdamWFp32,
        .profiles = {{.name = "fms-fsdp-a100",
                      .sources = {"fms_fsdp_a100"},
                      .gpu = "a100-sxm-80gb",
@@ -66,6 +90,7 @@ const std::vector<StepStack>& step_stacks() {
                      .description = "IBM fms-fsdp, FSDP, Llama 2 on 128 A100"}}},
       {.name = "InternEvo",
        .source_starts = {"internevo"},
+       .loss = &kVocabularyParallelLoss,
        .profiles = {{.name = "internevo-a100",
                      .sources = {"internevo", "internevo_hybrid"},
                      .gpu = "a100-sxm-80gb",
@@ -73,6 +98,8 @@ const std::vector<StepStack>& step_stacks() {
                      .description = "InternLM InternEvo, 7B model on 8 to 1024 A100"}}},
       {.name = "Megatron-DeepSpeed",
        .source_starts = {"bigscience"},
+       .kernels = &kTransformerEngineKernels,
+       .loss = &kVocabularyParallelLoss,
        .profiles = {{.name = "megatron-deepspeed-a100",
                      .sources = {"bigscience_bf16"},
                      .gpu = "a100-sxm-80gb",
@@ -88,13 +115,23 @@ const std::vector<StepStack>& step_stacks() {
                          "InternLM XTuner: DeepSpeed ZeRO 3 and Ulysses, 8K to 1M tokens on A100"}}},
       {.name = "fsdp_qlora",
        .source_starts = {"fsdp_qlora"},
+       .kernels = &kMixedKernels,
        .profiles = {{.name = "fsdp-qlora-rtx4090",
                      .sources = {"fsdp_qlora"},
                      .gpu = "rtx-4090-24gb",
                      .hardware = "h100-sxm-public-fa2",
                      .description = "Answer.AI fsdp_qlora: LoRA and QLoRA on RTX 4090"}}},
-      {.name = "torchtune", .source_starts = {"torchtune"}, .profiles = {}},
-      {.name = "EasyContext", .source_starts = {"easycontext"}, .profiles = {}},
+      {.name = "torchtune",
+       .source_starts = {"torchtune"},
+       .kernels = &kMixedKernels,
+       .loss = &kUpcastLoss,
+       .profiles = {}},
+      {.name = "transformers",
+       .source_starts = {"transformers"},
+       .kernels = &kEagerKernels,
+       .loss = &kUpcastLoss,
+       .profiles = {}},
+      {.name = "EasyContext", .source_starts = {"easycontext"}, .kernels = &kMixedKernels, .profiles = {}},
   };
   return stacks;
 }
@@ -120,12 +157,15 @@ bool is_fitted_to(const StackProfile& profile, const PublishedStep& step) {
 }
 
 std::vector<PublishedStep> load_held_out_steps(const DataPaths& data) {
-  return load_published_steps(data.root + "/validation/held_out_steps.json", data).steps;
+  return load_steps("held_out_steps.json", data);
+}
+
+std::vector<PublishedStep> load_transformers_steps(const DataPaths& data) {
+  return load_steps("transformers_steps.json", data);
 }
 
 std::vector<PublishedStep> load_all_steps(const DataPaths& data) {
-  std::vector<PublishedStep> steps =
-      load_published_steps(data.root + "/validation/published_steps.json", data).steps;
+  std::vector<PublishedStep> steps = load_steps("published_steps.json", data);
   const std::vector<PublishedStep> held_out = load_held_out_steps(data);
   steps.insert(steps.end(), held_out.begin(), held_out.end());
   return steps;

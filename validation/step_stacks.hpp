@@ -23,6 +23,10 @@ struct StackProfile {
 struct StepStack {
   std::string_view name;
   std::vector<std::string_view> source_starts;  ///< the starts of the ids of its sources
+  // How it computes layers and the loss, by its code or documentation.
+  const KernelStyle* kernels = &kFusedKernels;
+  const LossStyle* loss = &kPlainLoss;
+  const OptimizerKind* optimizer = &kAdamW;
   /// Empty where the steps that may be fitted are too few.
   std::vector<StackProfile> profiles;
 };
@@ -39,6 +43,8 @@ bool is_fitted_to(const StackProfile& profile, const PublishedStep& step);
 
 /// The training steps of held_out_steps.json. Throws as load_published_steps() does.
 std::vector<PublishedStep> load_held_out_steps(const DataPaths& data);
+/// Those of transformers_steps.json, which are in no fit of stacks.
+std::vector<PublishedStep> load_transformers_steps(const DataPaths& data);
 /// Those of published_steps.json, then those of held_out_steps.json.
 std::vector<PublishedStep> load_all_steps(const DataPaths& data);
 

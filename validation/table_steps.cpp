@@ -59,10 +59,7 @@ class TableSteps {
 
   std::optional<int> fewest_layers(const PublishedTableStep& step) const {
     const ParallelPlan plan = plan_of(step);
-    const MemoryAssumptions assumptions{
-        .reserved_bytes = profile_.factors.reserved_bytes,
-        .logits_bytes_per_vocab_entry = profile_.factors.logits_bytes_per_vocab_entry};
-    return fewest_gc_layers(tables_.model, tables_.cluster, plan, assumptions,
+    return fewest_gc_layers(tables_.model, tables_.cluster, plan, memory_assumptions(profile_.factors),
                             static_cast<double>(step.capacity_tokens) / plan.sequence_gpus(),
                             step.micro_batches);
   }

@@ -49,6 +49,11 @@ std::vector<ValidationSet> validate_published_steps(const DataPaths& data);
 /// Steps of held_out_steps.json by fits to other steps; and all steps, each stack left out of the fit.
 std::vector<ValidationSet> validate_held_out_steps(const DataPaths& data);
 
+/// Steps of plain transformers on an H100, measured for this project.
+ValidationSet validate_transformers_steps(const DataPaths& data);
+/// Whether the memory model lets all published steps run, as they did.
+ValidationSet validate_step_memory(const DataPaths& data);
+
 /// Names of the sets, in their order.
 std::vector<std::string> validation_set_names();
 /// The named sets, or all sets if no name is given. Throws std::invalid_argument for an unknown name.

@@ -71,7 +71,6 @@ void add_framework_json(const StepError& row, nlohmann::ordered_json& entry) {
   entry["with_framework_memory_bytes"] = row.with_framework_memory_bytes;
   if (!row.measured_memory_bytes) return;
   entry["with_framework_memory_error"] = row.with_framework_memory_error;
-  if (row.fit_row) entry["left_out_memory_error"] = row.left_out_memory_error;
 }
 
 std::string to_json(const StepValidation& validation) {

@@ -12,9 +12,7 @@ int packed_gpus(const ParallelPlan& plan) {
 }
 
 MemoryAssumptions memory_assumptions(const Scenario& scenario) {
-  const FrameworkFactors& factors = scenario.profile.factors;
-  return {.reserved_bytes = factors.reserved_bytes,
-          .logits_bytes_per_vocab_entry = factors.logits_bytes_per_vocab_entry};
+  return memory_assumptions(scenario.profile.factors);
 }
 
 PlannedGroup plan_group(const Scenario& scenario, const ParallelPlan& base, const GroupSpec& group,
@@ -23,7 +21,8 @@ PlannedGroup plan_group(const Scenario& scenario, const ParallelPlan& base, cons
   ParallelPlan plan = group_plan(base, group, 0);
   const double tokens_per_gpu = static_cast<double>(pack_tokens) / plan.sequence_gpus();
   const std::optional<int> fewest =
-      fewest_gc_layers(scenario.model, scenario.cluster, plan, assumptions, tokens_per_gpu, n_micro_batches);
+      fewest_gc_layers(scenario.model, scenario.cluster, plan, assumptions, tokens_per_gpu, n_micro_batches,
+                       memory_margin(plan, assumptions));
   plan.gc_layers = group.gc_layers.value_or(fewest.value_or(scenario.model.n_layers));
   // Chunks of a pipeline checkpoint alike, which may make more of them.
   int n_checkpointed = 0;
@@ -39,7 +38,10 @@ PlannedGroup plan_group(const Scenario& scenario, const ParallelPlan& base, cons
       peak_memory(scenario.model, scenario.cluster, plan, assumptions, tokens_per_gpu, n_micro_batches);
   result.peak_memory_bytes = result.memory.total_bytes();
   result.gpu_memory_bytes = static_cast<double>(scenario.cluster.gpu.memory_bytes);
-  result.feasible = fits(scenario.cluster, result.memory);
+  result.memory_error = memory_error(plan, assumptions);
+  result.verdict = memory_verdict(scenario.cluster, result.memory, result.memory_error);
+  result.fits_with_margin = fits(scenario.cluster, result.memory, memory_margin(plan, assumptions));
+  result.feasible = result.verdict != MemoryVerdict::does_not_fit;
   return result;
 }
 

@@ -18,8 +18,11 @@ struct PlannedGroup {
   int n_dp_ranks = 1;
   std::optional<int> micro_batches_per_rank = {};  ///< in an iteration; none if iterations differ
   std::int64_t packs = 0;
-  std::int64_t iterations = 0;  ///< over all epochs
-  bool feasible = true;
+  std::int64_t iterations = 0;   ///< over all epochs
+  bool feasible = true;          ///< whether it may fit in memory
+  bool fits_with_margin = true;  ///< whether it leaves as much free as searches have to (memory_margin())
+  MemoryVerdict verdict = MemoryVerdict::fits;
+  double memory_error = 0;       ///< relative error of the peak
   double peak_memory_bytes = 0;  ///< of one GPU, with the largest pack
   double gpu_memory_bytes = 0;
   MemoryPeak memory = {};

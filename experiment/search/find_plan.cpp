@@ -323,7 +323,7 @@ FoundPlan find_plan(const Scenario& scenario, const StrategySpec& spec,
     return {.spec = spec, .plan = plan_strategy(scenario, spec, lengths_tokens, *prices.lend())};
   if (!best) {
     PlannedStrategy longest = plan_what_does_not_fit(scenario, spec, lengths_tokens);
-    const bool fits = std::ranges::all_of(longest.groups, &PlannedGroup::feasible);
+    const bool fits = std::ranges::all_of(longest.groups, &PlannedGroup::fits_with_margin);
     if (fits) throw std::invalid_argument(search.refusal());
     return {.spec = spec, .plan = std::move(longest)};
   }

@@ -26,7 +26,7 @@ GroupOption make_option(const Scenario& scenario, const ParallelPlan& base,
   const PlannedGroup full = plan_group(scenario, base, option.group, capacity_tokens, n_micro_batches);
   option.group.gc_layers = full.gc_layers;
   option.plan = group_plan(base, option.group, full.gc_layers);
-  option.fits = full.feasible;
+  option.fits = full.fits_with_margin;
   option.fill_factor = 1 + fill_rounds(base) / n_micro_batches;
   return option;
 }

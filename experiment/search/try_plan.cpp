@@ -110,7 +110,7 @@ TriedPlan try_or_throw(const Scenario& scenario, const PlanCandidate& candidate,
     }
   }
   tried.groups = plan.groups;
-  if (!std::ranges::all_of(plan.groups, &PlannedGroup::feasible)) {
+  if (!std::ranges::all_of(plan.groups, &PlannedGroup::fits_with_margin)) {
     tried.refusal = "does not fit in memory";
     return tried;
   }

@@ -34,7 +34,7 @@ ProfiledCase planned_case(const Scenario& scenario, std::int64_t pack_tokens, in
   one.gc_layers = group.gc_layers;
   one.peak_memory_bytes = group.peak_memory_bytes;
   const std::int64_t smallest = smallest_iteration_tokens(scenario, pack_tokens, sp_degree);
-  if (!group.feasible) {
+  if (!group.fits_with_margin) {
     constexpr double kGibibyte = 1024.0 * 1024.0 * 1024.0;
     one.infeasible_reason =
         fmt::format("does not fit: {:.1f} of {:.1f} GiB", group.peak_memory_bytes / kGibibyte,

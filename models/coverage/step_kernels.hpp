@@ -27,6 +27,8 @@ struct StepPlan {
 /// How the steps of calibration/steps are run (see its README.md): bf16 gradients are reduced in buckets of
 /// 2^25 elements while the backward pass fills them, and activation checkpoints are not reentrant.
 inline constexpr ExecutionStyle kMeasuredStepExecution = {.launch_s = kTorchLaunch_s,
+                                                          .kernels = &kFusedKernels,
+                                                          .loss = &kInPlaceLoss,
                                                           .bucket_elements = std::int64_t{1} << 25,
                                                           .overlaps_states = true,
                                                           .recompute_stops_early = true,

@@ -1,6 +1,7 @@
 #include "models/layers/layer_op.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 
 #include "models/kernels/collectives.hpp"
@@ -35,12 +36,22 @@ std::vector<CountedKernel> linear_backward(const LayerOp& op) {
   return kernels;
 }
 
+// A device copy reads and writes every byte.
+std::vector<CountedKernel> elementwise_kernels(const LayerOp& op, bool is_forward) {
+  const PassKernels* styled = op.style == nullptr ? nullptr : &op.style->of(is_forward);
+  if (styled == nullptr || styled->bytes == 0)
+    return {{elementwise_case(op.op, is_forward ? "fwd" : "bwd", op.rows, op.out), op.count}};
+  const double moved_bytes = styled->bytes * static_cast<double>(op.rows) * static_cast<double>(op.out);
+  const auto copied_bytes = std::max<std::int64_t>(1, std::llround(moved_bytes / styled->launches / 2));
+  return {{copy_case("device", copied_bytes), styled->launches * op.count}};
+}
+
 std::vector<CountedKernel> kernels_of(const LayerOp& op, bool is_forward) {
   switch (op.kind) {
     case LayerOp::Kind::linear:
       return is_forward ? linear_forward(op) : linear_backward(op);
     case LayerOp::Kind::elementwise:
-      return {{elementwise_case(op.op, is_forward ? "fwd" : "bwd", op.rows, op.out), op.count}};
+      return elementwise_kernels(op, is_forward);
     case LayerOp::Kind::copy:
       return {{copy_case("device", op.bytes), op.count}};
     case LayerOp::Kind::exchange:

@@ -7,6 +7,7 @@
 #include "models/cause.hpp"
 #include "models/kernels/kernel_case.hpp"
 #include "models/parallel_plan.hpp"
+#include "models/styles/kernel_style.hpp"
 #include "models/transformer.hpp"
 
 namespace packsim {
@@ -35,12 +36,14 @@ struct LayerOp {
   std::int64_t rows = 0;
   std::int64_t out = 0;
   std::int64_t in = 0;
-  std::int64_t bytes = 0;           ///< size of a copy, or payload of an exchange as nccl-tests counts it
-  std::string_view op = {};         ///< name of an elementwise op or of a collective
-  int gpus = 1;                     ///< number of GPUs of an exchange
-  int nodes = 1;                    ///< nodes over which an exchange, or a copy for it, is spread
-  int stride = 1;                   ///< distance from one GPU of an exchange to the next
-  bool backward_only = false;       ///< copy and exchange: the forward pass has none of it
+  std::int64_t bytes = 0;      ///< size of a copy, or payload of an exchange as nccl-tests counts it
+  std::string_view op = {};    ///< name of an elementwise op or of a collective
+  int gpus = 1;                ///< number of GPUs of an exchange
+  int nodes = 1;               ///< nodes over which an exchange, or a copy for it, is spread
+  int stride = 1;              ///< distance from one GPU of an exchange to the next
+  bool backward_only = false;  ///< the forward pass has none of it; not for linear and attention
+  /// Elementwise: how the stack computes it; null: one fused kernel. It lives as long as the program.
+  const PartStyle* style = nullptr;
   bool frozen = false;              ///< linear: its weight gets no gradient
   std::string_view dtype = "bf16";  ///< linear: the number format of its products
   ProductCasts casts = {};          ///< linear: of its products
@@ -52,7 +55,8 @@ struct CountedKernel {
   double count = 1;
 };
 
-/// The kernels of an op, in their order. Not for attention.
+/// The kernels of an op, in their order. Not for attention. What a stack computes by several kernels is as
+/// many copies on the device of what they move.
 std::vector<CountedKernel> forward_kernels(const LayerOp& op);
 std::vector<CountedKernel> backward_kernels(const LayerOp& op);
 

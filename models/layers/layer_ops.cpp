@@ -38,14 +38,34 @@ struct OpList {
                    .rows = product.rows,
                    .out = plan.lora_rank,
                    .in = product.in};
+    beside_adapter(style().adapter_input, product.rows, product.in, product.count);
     add(narrow);
     narrow.in = std::exchange(narrow.out, product.out);
     add(narrow);
+    beside_adapter(style().adapter_output, product.rows, product.out, product.count);
   }
 
-  void elementwise(std::string_view op, int64_t rows, int64_t cols, double count = 1) {
-    add({.kind = LayerOp::Kind::elementwise, .count = count, .rows = rows, .out = cols, .op = op});
+  const KernelStyle& style() const { return *plan.execution.kernels; }
+
+  void elementwise(std::string_view op, const PartStyle& part, int64_t rows, int64_t cols, double count = 1) {
+    add({.kind = LayerOp::Kind::elementwise,
+         .count = count,
+         .rows = rows,
+         .out = cols,
+         .op = op,
+         .style = &part});
   }
+  // Styles that do not know what these kernels move leave them to the products.
+  void beside_adapter(const PartStyle& part, int64_t rows, int64_t cols, double count) {
+    if (part.forward.bytes > 0) elementwise("adapter", part, rows, cols, count);
+  }
+  // Backward, n products with one input have as many gradients of it to add up.
+  void add_input_gradients(int64_t rows, int64_t cols, int n_products) {
+    if (!style().adds_input_gradients || n_products < 2) return;
+    elementwise("residual_add", style().residual_add, rows, cols, n_products - 1);
+    ops.back().backward_only = true;
+  }
+  const PartStyle& norm_style() const { return model.output_norms ? style().gemma_norm : style().norm; }
 
   // bytes over a group whose GPUs are `stride` apart.
   void exchange(Cause cause, std::string_view op, int64_t bytes, int gpus, int stride) {
@@ -175,11 +195,36 @@ struct OpList {
                     .in = layer.in_width().on_gpu(plan.tp_degree)};
     if (is_fp8(plan.precision) && part.tokens != LayerPart::Tokens::own)
       quantise(product, shares_input ? 0 : n_local(layer.copies));
+    if (casts_in_passes(plan)) autocast(product, layer, n_alike);
     // The cast reads 4 bits and writes bf16; a device copy reads and writes every byte.
     if (plan.frozen_weights == FrozenWeights::nf4)
       product.casts.weight =
           std::llround((kNf4Bytes + kBf16Bytes) / 2 * static_cast<double>(product.out * product.in));
+    // Routed experts get their tokens from the exchange, in one tensor.
+    if (layer.copies == 1) add_input_gradients(product.rows, product.in, n_alike + (shares_input ? 1 : 0));
     linear(product, plan.lora_targets.adapts(layer.name));
+  }
+
+  // Backward, the gradients of queries, keys and values are copied into the layout of the products.
+  void attention() {
+    const AttentionShape shape = attention_shape(model, plan);
+    const double values =
+        style().query_copy_bytes * shape.heads + style().key_value_copy_bytes * 2 * shape.kv_heads;
+    if (values > 0) {
+      const double bytes = values * shape.head_dim * static_cast<double>(gathered * plan.sequence.ulysses);
+      add({.kind = LayerOp::Kind::copy, .bytes = std::llround(bytes / 2), .backward_only = true});
+    }
+    add({.kind = LayerOp::Kind::attention, .cause = Cause::attention});
+  }
+
+  // A weight in fp32 becomes bf16 and its gradient fp32, and so do the input where it is in fp32, which comes
+  // from a norm, and its gradient. Each cast moves 6 bytes a value; a device copy reads and writes every
+  // byte.
+  void autocast(LayerOp& product, const LinearLayer& layer, int n_alike) const {
+    constexpr std::int64_t kCopyBytes = 3;
+    const int64_t input = layer.splits_in ? 0 : kCopyBytes * n_alike * product.rows * product.in;
+    product.casts = {
+        .input = input, .weight = kCopyBytes * product.out * product.in, .gradient = input / n_alike};
   }
 
   // n_inputs: number of inputs that the product casts.
@@ -199,18 +244,19 @@ struct OpList {
     const int64_t width = part.width.on_gpu(plan.tp_degree);
     switch (part.kind) {
       case LayerPart::Kind::norm:
-        return elementwise("rms_norm", rows(part.tokens) * width / part.norm_values, part.norm_values);
+        return elementwise("rms_norm", norm_style(), rows(part.tokens) * width / part.norm_values,
+                           part.norm_values);
       case LayerPart::Kind::linear:
         return linear(part, n_alike, shares_input);
       case LayerPart::Kind::rope:
-        return elementwise("rope", rows(part.tokens), width);
+        return elementwise("rope", style().rope, rows(part.tokens), width);
       case LayerPart::Kind::attention:
-        return add({.kind = LayerOp::Kind::attention, .cause = Cause::attention});
+        return attention();
       case LayerPart::Kind::activation:
-        return elementwise("swiglu", tile_rows(part), width,
+        return elementwise("swiglu", style().activation, tile_rows(part), width,
                            n_local(part.copies) * static_cast<double>(n_tiles(part)));
       case LayerPart::Kind::residual_add:
-        return elementwise("residual_add", rows(part.tokens), width);
+        return elementwise("residual_add", style().residual_add, rows(part.tokens), width);
       case LayerPart::Kind::gather_tokens:
         return tensor_exchange("all_gather");
       case LayerPart::Kind::scatter_tokens:
@@ -302,7 +348,7 @@ std::vector<LayerOp> tiled_mlp_again(const Transformer& model, const ParallelPla
 std::vector<LayerOp> embedding_forward(const Transformer& model, const ParallelPlan& plan, int gpus_per_node,
                                        int64_t tokens) {
   OpList list = op_list(model, plan, gpus_per_node, tokens);
-  list.elementwise("embedding", list.gathered, model.hidden_size);
+  list.elementwise("embedding", list.style().embedding, list.gathered, model.hidden_size);
   list.tensor_exchange("reduce_scatter");
   return list.ops;
 }
@@ -311,14 +357,14 @@ std::vector<LayerOp> head_forward(const Transformer& model, const ParallelPlan& 
                                   int64_t tokens) {
   OpList list = op_list(model, plan, gpus_per_node, tokens);
   const int64_t vocabulary = (model.vocab_size + plan.tp_degree - 1) / plan.tp_degree;
-  list.elementwise("rms_norm", tokens, model.hidden_size);
+  list.elementwise("rms_norm", list.norm_style(), tokens, model.hidden_size);
   list.tensor_exchange("all_gather");
   list.add({.kind = LayerOp::Kind::linear,
             .rows = list.gathered,
             .out = vocabulary,
             .in = model.hidden_size,
             .frozen = plan.lora_rank > 0});
-  list.elementwise("cross_entropy", list.gathered, vocabulary);
+  list.elementwise("cross_entropy", plan.execution.loss->kernels, list.gathered, vocabulary);
   return list.ops;
 }
 

@@ -36,7 +36,10 @@ struct PartList {
   }
   // Ends a block: its output is added to its input.
   void add_output() {
-    if (model.output_norms) between_blocks(Kind::norm);
+    if (model.output_norms) {
+      between_blocks(Kind::norm);
+      parts.back().feeds_product = false;
+    }
     between_blocks(Kind::residual_add);
   }
   void tensor_exchange(Kind kind) { add({.kind = kind, .width = hidden()}); }
@@ -46,7 +49,7 @@ struct PartList {
     add({.kind = Kind::norm,
          .width = split_heads(heads, model.head_dim),
          .norm_values = model.head_dim,
-         .feeds_rope = true});
+         .feeds_product = false});
   }
   void to_heads(int heads, int64_t head_dim) {
     add({.kind = Kind::tokens_to_heads, .width = split_heads(heads, head_dim), .heads = heads});

@@ -56,8 +56,8 @@ struct LayerPart {
   std::int64_t norm_values = 0;  ///< only for norm: the size of its weight
   /// Only for tokens_to_heads: number of heads; if there are more GPUs, they get copies.
   int heads = 0;
-  /// Only for norm: its output goes into rope, which keeps nothing of it.
-  bool feeds_rope = false;
+  /// Only for norm: whether a product keeps its output. Rotary embedding and residual add keep nothing of it.
+  bool feeds_product = true;
   int copies = 1;  ///< only for activation: one for each expert
   /// Only for activation, choose_experts and the expert exchange: experts of a token.
   int per_token = 1;

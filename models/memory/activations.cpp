@@ -7,24 +7,12 @@
 #include "models/layers/layer_parts.hpp"
 #include "models/layers/recomputed_parts.hpp"
 #include "models/memory/value_bytes.hpp"
+#include "models/state_traffic.hpp"
 
 namespace packsim {
 namespace {
 
 using Kind = LayerPart::Kind;
-
-// What elementwise operations keep for their backward pass.
-struct Kept {
-  /// Bytes that a norm keeps of a value: fp32 copy, normalised value and output; fused, input and output.
-  double norm_bytes = 0;
-  /// Tensors that an MLP keeps: gate, its activation, up and their product; fused, all but the activation.
-  double mlp_tensors = 0;
-};
-
-Kept kept_tensors(bool fused_kernels) {
-  if (fused_kernels) return {.norm_bytes = kBf16 + kBf16, .mlp_tensors = 3};
-  return {.norm_bytes = kFp32 + kBf16 + kBf16, .mlp_tensors = 4};
-}
 
 // Values of one token in all heads of a tensor-parallel and sequence group, with copies and padding.
 struct AttentionWidths {
@@ -35,6 +23,11 @@ struct AttentionWidths {
   double key = 0;
   double value = 0;
   double output = 0;
+  double output_copies = 1;  // of the kernel's output: as it is and, with Ulysses, after the all-to-all
+
+  // What attention keeps that its backward pass makes anew without the kernel's output in the layout of
+  // tokens.
+  double sent_output_bytes() const { return kBf16 * (output_copies - 1) * output; }
 };
 
 AttentionWidths attention_widths(const Transformer& model, const ParallelPlan& plan) {
@@ -48,7 +41,8 @@ AttentionWidths attention_widths(const Transformer& model, const ParallelPlan& p
           .query = model.query_width() * padded,
           .key = model.kv_width() * copies,
           .value = 1.0 * model.n_kv_heads * model.value_head_dim() * copies,
-          .output = model.attention_width() * padded};
+          .output = model.attention_width() * padded,
+          .output_copies = plan.sequence.ulysses > 1 ? 2.0 : 1.0};
 }
 
 // Values of a part, for each token that the GPU has between the blocks. Inside the blocks a GPU has tp times
@@ -71,21 +65,34 @@ bool is_tiled(const LayerPart& part, const ParallelPlan& plan) {
   return part.kind == Kind::activation && part.modules.has(LayerModule::mlp) && plan.mlp_tiles > 1;
 }
 
+double norm_bytes(const LayerPart& part, const Transformer& model, const ParallelPlan& plan) {
+  const KernelStyle& style = *plan.execution.kernels;
+  const double inside = model.output_norms ? style.gemma_norm_kept_bytes : style.norm_kept_bytes;
+  return inside + (part.feeds_product ? kBf16 : 0);
+}
+
 // Bytes that autograd keeps of a part for each such token, without adapters.
-double kept_bytes(const LayerPart& part, const AttentionWidths& attention, const ParallelPlan& plan,
-                  const Kept& kept) {
+double kept_bytes(const LayerPart& part, const AttentionWidths& attention, const Transformer& model,
+                  const ParallelPlan& plan) {
   constexpr double kIndex = 8;  // int64
+  const KernelStyle& style = *plan.execution.kernels;
   const double values = values_of(part, plan);
   switch (part.kind) {
     case Kind::norm:
-      return (part.feeds_rope ? kept.norm_bytes - kBf16 : kept.norm_bytes) * values;
+      return norm_bytes(part, model, plan) * values;
+    case Kind::linear:
+      // Under autocast each product keeps its input in bf16, which others compute with in fp32.
+      return casts_in_passes(plan) && part.linear.copies == 1 && !part.linear.splits_in
+                 ? kBf16 * plan.tp_degree * part.linear.in_width().share(plan.tp_degree)
+                 : 0;
     case Kind::attention:
-      // The kernel's output is kept twice: as it is, and after the all-to-all.
-      return kBf16 * (attention.query + attention.key + attention.value + 2 * attention.output);
+      return kBf16 * (attention.query + attention.key + attention.value +
+                      attention.output_copies * attention.output) +
+             kFp32 * attention.n_heads * attention.padded;  // the logarithm of each row's sum
     case Kind::gather_latents:
       return kBf16 * plan.sequence.ulysses * values;
     case Kind::activation:
-      return is_tiled(part, plan) ? 0 : kBf16 * kept.mlp_tensors * routed_rows(part, plan) * values;
+      return is_tiled(part, plan) ? 0 : style.activation_kept_bytes * routed_rows(part, plan) * values;
     case Kind::choose_experts:
       return kFp32 * values + (kFp32 + kIndex) * part.per_token;
     case Kind::to_experts:
@@ -99,16 +106,16 @@ double kept_bytes(const LayerPart& part, const AttentionWidths& attention, const
 }
 
 // The part of kept_bytes() that checkpointing by modules does not keep; 0 if it does not run the part again.
-double dropped_bytes(const LayerPart& part, const AttentionWidths& attention, const ParallelPlan& plan,
-                     const Kept& kept) {
+double dropped_bytes(const LayerPart& part, const AttentionWidths& attention, const Transformer& model,
+                     const ParallelPlan& plan) {
   const LayerModules& modules = plan.recomputed_modules;
   if (part.kind == Kind::attention) {
     const bool makes_heads = modules.has(LayerModule::mla_up_proj);
-    return kBf16 * ((modules.has(LayerModule::core_attn) ? attention.output : 0) +
-                    (makes_heads ? attention.query + attention.key + attention.value : 0));
+    return (modules.has(LayerModule::core_attn) ? attention.sent_output_bytes() : 0) +
+           (makes_heads ? kBf16 * (attention.query + attention.key + attention.value) : 0);
   }
   if (!part.modules.has_any_of(modules)) return 0;
-  const double all = kept_bytes(part, attention, plan, kept);
+  const double all = kept_bytes(part, attention, model, plan);
   if (part.kind == Kind::norm) return all - kBf16 * values_of(part, plan);
   const bool is_activation_alone = part.modules.has(LayerModule::moe_act) && !modules.has(LayerModule::moe);
   return is_activation_alone ? all - kBf16 * 2 * routed_rows(part, plan) * values_of(part, plan) : all;
@@ -162,10 +169,11 @@ double adapter_bytes(const std::vector<LayerPart>& parts, const ParallelPlan& pl
 }
 
 // A tiled MLP has the tensors of one part of the sequence at a time in its backward pass.
-double tile_bytes(const std::vector<LayerPart>& parts, const ParallelPlan& plan, const Kept& kept) {
+double tile_bytes(const std::vector<LayerPart>& parts, const ParallelPlan& plan) {
   double bytes = 0;
   for (const LayerPart& part : parts) {
-    if (is_tiled(part, plan)) bytes += kBf16 * kept.mlp_tensors * values_of(part, plan) / plan.mlp_tiles;
+    if (is_tiled(part, plan))
+      bytes += plan.execution.kernels->activation_kept_bytes * values_of(part, plan) / plan.mlp_tiles;
   }
   return bytes;
 }
@@ -213,20 +221,20 @@ double exchange_bytes(const std::vector<LayerPart>& parts, const AttentionWidths
 
 }  // namespace
 
-LayerActivations layer_activations(const Transformer& model, const ParallelPlan& plan, LayerKind kind,
-                                   bool fused_kernels) {
+LayerActivations layer_activations(const Transformer& model, const ParallelPlan& plan, LayerKind kind) {
   const double h = model.hidden_size;
-  const Kept tensors = kept_tensors(fused_kernels);
   const std::vector<LayerPart> parts = layer_parts(model, kind, sends_latents(model, plan));
   const AttentionWidths attention = attention_widths(model, plan);
   double kept = 0;
   double dropped = 0;
   for (const LayerPart& part : parts) {
-    kept += kept_bytes(part, attention, plan, tensors);
-    dropped += dropped_bytes(part, attention, plan, tensors);
+    kept += kept_bytes(part, attention, model, plan);
+    dropped += dropped_bytes(part, attention, model, plan);
   }
   kept += adapter_bytes(parts, plan);
-  const double input = kBf16 * h;
+  if (plan.lora_rank > 0 && plan.execution.kernels->adapter_input.forward.launches > 0)
+    kept += kBf16 * (h + attention.query);
+  const double input = casts_in_passes(plan) ? kFp32 * h : kBf16 * h;
   double checkpointed = input;
   double recomputed = kept;
   if (plan.checkpointing == Checkpointing::operations) {
@@ -234,7 +242,7 @@ LayerActivations layer_activations(const Transformer& model, const ParallelPlan&
     checkpointed = input + outputs;
     recomputed = std::max(0.0, kept - outputs);
   } else if (plan.checkpointing != Checkpointing::full) {
-    recomputed = plan.checkpointing == Checkpointing::modules ? dropped : kBf16 * attention.output;
+    recomputed = plan.checkpointing == Checkpointing::modules ? dropped : attention.sent_output_bytes();
     checkpointed = kept - recomputed;
   }
   return {.kept_bytes = kept,
@@ -242,7 +250,7 @@ LayerActivations layer_activations(const Transformer& model, const ParallelPlan&
           .recomputed_bytes = recomputed,
           // Gradients of the residual stream and the layer's output, and of the MLP's activated gate, up and
           // their product, less the product itself, which is freed by then.
-          .gradient_bytes = kBf16 * (2 * h + 2 * mlp_width(parts, plan)) + tile_bytes(parts, plan, tensors),
+          .gradient_bytes = kBf16 * (2 * h + 2 * mlp_width(parts, plan)) + tile_bytes(parts, plan),
           .exchange_bytes = exchange_bytes(parts, attention, model, plan)};
 }
 

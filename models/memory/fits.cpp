@@ -1,21 +1,60 @@
+#include <array>
+
 #include "models/memory/peak_memory.hpp"
 
 namespace packsim {
+namespace {
 
-bool fits(const Cluster& cluster, const MemoryPeak& peak) {
-  return peak.total_bytes() <= static_cast<double>(cluster.gpu.memory_bytes) &&
-         (!cluster.host_memory_bytes || peak.host_bytes <= *cluster.host_memory_bytes);
+// Of a peak whose reserved memory was fitted to plans that did and did not fit, in steps of 0.1 GiB: half a
+// step of 80 GiB.
+constexpr double kFittedError = 0.0006;
+
+bool fits_on_host(const Cluster& cluster, const MemoryPeak& peak) {
+  return !cluster.host_memory_bytes || peak.host_bytes <= *cluster.host_memory_bytes;
+}
+
+}  // namespace
+
+MemoryAssumptions memory_assumptions(const FrameworkFactors& factors) {
+  const auto stated = [](double value) { return value > 0 ? std::optional(value) : std::nullopt; };
+  return {.reserved_bytes = stated(factors.reserved_bytes),
+          .logits_bytes_per_vocab_entry = stated(factors.logits_bytes_per_vocab_entry)};
+}
+
+std::string_view verdict_name(MemoryVerdict verdict) {
+  constexpr std::array<std::string_view, 3> kNames = {"fits", "may not fit", "does not fit"};
+  return kNames.at(static_cast<std::size_t>(verdict));
+}
+
+double memory_error(const ParallelPlan& plan, const MemoryAssumptions& assumptions) {
+  return assumptions.reserved_bytes ? kFittedError : plan.execution.kernels->memory_error;
+}
+
+double memory_margin(const ParallelPlan& plan, const MemoryAssumptions& assumptions) {
+  return plan.memory_margin > 0 ? plan.memory_margin : memory_error(plan, assumptions);
+}
+
+MemoryVerdict memory_verdict(const Cluster& cluster, const MemoryPeak& peak, double error) {
+  const auto room = static_cast<double>(cluster.gpu.memory_bytes);
+  if (!fits_on_host(cluster, peak) || peak.total_bytes() * (1 - error) > room)
+    return MemoryVerdict::does_not_fit;
+  return peak.total_bytes() > room * (1 - error) ? MemoryVerdict::may_not_fit : MemoryVerdict::fits;
+}
+
+bool fits(const Cluster& cluster, const MemoryPeak& peak, double margin) {
+  return fits_on_host(cluster, peak) &&
+         peak.total_bytes() <= (1 - margin) * static_cast<double>(cluster.gpu.memory_bytes);
 }
 
 std::optional<int> fewest_gc_layers(const Transformer& model, const Cluster& cluster,
                                     const ParallelPlan& plan, const MemoryAssumptions& assumptions,
-                                    double tokens_per_gpu, int n_micro_batches) {
+                                    double tokens_per_gpu, int n_micro_batches, double margin) {
   ParallelPlan tried = plan;
   tried.gc_layers = 0;
   PlanMemory memory(model, cluster, tried, assumptions);
   for (int gc_layers = 0; gc_layers <= model.n_layers; ++gc_layers) {
     memory.set_gc_layers(gc_layers);
-    if (fits(cluster, memory.peak(tokens_per_gpu, n_micro_batches))) return gc_layers;
+    if (fits(cluster, memory.peak(tokens_per_gpu, n_micro_batches), margin)) return gc_layers;
   }
   return std::nullopt;
 }

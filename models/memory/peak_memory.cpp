@@ -81,12 +81,12 @@ double made_bytes(const Transformer& model, const ParallelPlan& plan, LayerKind 
   return gathered_bytes(plan, layer_matrices(model, plan, kind), quantised_bytes(plan));
 }
 
-LayerCosts layer_costs(const Transformer& model, const ParallelPlan& plan, bool fused_kernels) {
+LayerCosts layer_costs(const Transformer& model, const ParallelPlan& plan) {
   LayerCosts costs;
   for (const LayerKind kind : {LayerKind::dense, LayerKind::expert}) {
     if (model.n_layers_of(kind) == 0) continue;
     costs[kind == LayerKind::dense ? 0 : 1] = {
-        .per_token = layer_activations(model, plan, kind, fused_kernels),
+        .per_token = layer_activations(model, plan, kind),
         .gathered_bytes = gathered_bytes(plan, layer_weights(model, plan, kind),
                                          arriving_bytes(plan) + quantised_bytes(plan)),
         .made_bytes = made_bytes(model, plan, kind)};
@@ -184,11 +184,25 @@ OffloadedInputs offloaded_inputs(const Job& job, const LayerCosts& costs,
   return inputs;
 }
 
+// Two workspaces of cuBLAS of 32 MiB each on a Hopper (pytorch PR 120925) and small tensors: constant to 1 MB
+// over 21 measured runs.
+constexpr double kWorkspaceBytes = 68.5e6;
+// A CUDA context with modules loaded as they are needed (pytorch issues 109888, 107667), and NCCL's buffers
+// for one communicator of 8 H100 (nccl issue 1685).
+constexpr double kContextBytes = 0.45e9;
+constexpr double kCommunicatorBytes = 1.06e9;
+
+double reserved_bytes(const Job& job) {
+  if (job.assumptions.reserved_bytes) return *job.assumptions.reserved_bytes;
+  return kContextBytes + (job.plan.n_gpus > 1 ? kCommunicatorBytes : 0);
+}
+
 MemoryPeak resting(const Job& job, const StateBytes& states, int stage) {
   return {.weights_bytes = states.weights_bytes,
           .gradients_bytes = states.gradients_bytes,
           .optimizer_bytes = states.optimizer_bytes,
-          .reserved_bytes = job.assumptions.reserved_bytes,
+          .workspace_bytes = job.assumptions.reserved_bytes ? 0 : kWorkspaceBytes,
+          .reserved_bytes = reserved_bytes(job),
           .host_bytes = states.host_bytes * gpus_of_node(job),
           .moment = PeakMoment::optimizer_step,
           .stage = stage};
@@ -211,18 +225,41 @@ std::vector<StageBase> stage_bases(const Job& job) {
 // step.
 bool gradients_grow(const Job& job) {
   return job.plan.execution.plain_gradients && job.n_micro_batches == 1 && job.plan.pp_degree == 1 &&
-         !shards_gradients(job.plan) && !job.plan.offload.gradients && job.plan.lora_rank == 0;
+         !shards_gradients(job.plan) && !job.plan.offload.gradients && job.plan.lora_rank == 0 &&
+         !job.plan.optimizer_in_backward;
+}
+
+// Logits, and what the last norm and the head keep, for each token. Tensor parallelism has tp times the
+// tokens here and a tp-th of the vocabulary.
+double loss_bytes(const Job& job) {
+  const double vocabulary = static_cast<double>(job.model.vocab_size) / job.plan.loss_tiles;
+  if (job.assumptions.logits_bytes_per_vocab_entry)
+    return vocabulary * *job.assumptions.logits_bytes_per_vocab_entry;
+  const LossStyle& loss = *job.plan.execution.loss;
+  // A norm that is not trained keeps no normalised value.
+  const double norm_bytes =
+      job.plan.execution.kernels->norm_kept_bytes + (job.plan.lora_rank > 0 ? 0 : kBf16);
+  return vocabulary * loss.logits_bytes + job.model.hidden_size * (norm_bytes + loss.hidden_bytes);
+}
+
+// Weights in bf16 that autocast has made of fp32 ones and autograd keeps: of layers that are not
+// checkpointed, and of the head.
+double cast_weights_bytes(const Job& job, const LayerChunk& layers) {
+  if (!casts_in_passes(job.plan)) return 0;
+  double elements = vocabulary_weights(job.model, job.plan);
+  for (const StageLayer& layer : layers)
+    if (!layer.is_checkpointed) elements += layer_matrices(job.model, job.plan, layer.kind).total();
+  return kBf16 * elements;
 }
 
 MemoryPeak at_loss(const Job& job, const LayerCosts& costs, const LayerChunk& last_chunk, MemoryPeak peak) {
   const ParallelPlan& plan = job.plan;
   peak.moment = PeakMoment::loss;
   if (gradients_grow(job)) peak.gradients_bytes = 0;
-  // Tensor parallelism has tp times the tokens here and a tp-th of the vocabulary.
-  peak.logits_bytes = job.tokens_per_gpu * job.model.vocab_size *
-                      job.assumptions.logits_bytes_per_vocab_entry / plan.loss_tiles;
+  peak.logits_bytes = job.tokens_per_gpu * loss_bytes(job);
+  peak.gathered_weights_bytes += cast_weights_bytes(job, last_chunk);
   if (gathers_every_step(plan)) return peak;
-  peak.gathered_weights_bytes = gathered_bytes(plan, {.dense = vocabulary_weights(job.model, plan)});
+  peak.gathered_weights_bytes += gathered_bytes(plan, {.dense = vocabulary_weights(job.model, plan)});
   if (!last_chunk.empty()) peak.gathered_weights_bytes += cost_of(costs, last_chunk.back()).gathered_bytes;
   return peak;
 }
@@ -309,7 +346,7 @@ void check(const Job& job) {
 double MemoryPeak::total_bytes() const {
   return weights_bytes + gradients_bytes + optimizer_bytes + activations_bytes + checkpoints_bytes +
          recomputed_bytes + activation_gradient_bytes + logits_bytes + gathered_weights_bytes + bucket_bytes +
-         exchange_bytes + reserved_bytes;
+         exchange_bytes + workspace_bytes + reserved_bytes;
 }
 
 struct PlanMemory::Parts {
@@ -334,7 +371,7 @@ PlanMemory::PlanMemory(const Transformer& model, const Cluster& cluster, const P
     : parts_(std::make_unique<Parts>(Parts{model, cluster, plan, assumptions, {}, {}, {}})) {
   const Job job = parts_->job(0, 1);
   check(job);
-  parts_->costs = layer_costs(model, plan, assumptions.fused_kernels);
+  parts_->costs = layer_costs(model, plan);
   parts_->bases = stage_bases(job);
   set_gc_layers(plan.gc_layers);
 }

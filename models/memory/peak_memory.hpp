@@ -1,25 +1,27 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
 
 #include "models/cluster.hpp"
+#include "models/framework_factors.hpp"
 #include "models/parallel_plan.hpp"
 #include "models/transformer.hpp"
 
 namespace packsim {
 
-/// Memory that does not follow from the sizes of model and plan. The numbers are from a framework profile.
+/// What a framework profile states of memory, in place of what the plan's styles say.
 struct MemoryAssumptions {
   /// Memory for the CUDA context, NCCL's channels, workspaces of libraries, and fragmentation.
-  double reserved_bytes = 0;
+  std::optional<double> reserved_bytes = {};
   /// Workspace of the loss for each token and vocabulary entry, including the tensors of the last norm.
-  double logits_bytes_per_vocab_entry = 0;
-  /// Whether norms and the MLP's activation are single fused kernels, which keep less (LayerActivations).
-  bool fused_kernels = false;
+  std::optional<double> logits_bytes_per_vocab_entry = {};
 };
+/// A number of 0 is not stated.
+MemoryAssumptions memory_assumptions(const FrameworkFactors& factors);
 
 enum class PeakMoment {
   /// When the last stage computes the loss, with all activations and the logits.
@@ -44,12 +46,13 @@ struct MemoryPeak {
   double activation_gradient_bytes = 0;  ///< of the layer in its backward pass
   double logits_bytes = 0;
   /// ZeRO 3 holds the weights of the current layer and the next; with a pipeline, those of the whole stage.
-  /// Frozen weights of 4 bits add one matrix in bf16.
+  /// Frozen weights of 4 bits add one matrix in bf16, and autocast the bf16 copies of fp32 weights.
   double gathered_weights_bytes = 0;
   /// Gradients on their way to their shards or to the host, under ZeRO 2 and 3.
   double bucket_bytes = 0;
-  double exchange_bytes = 0;  ///< buffers of the layer's exchanges
-  double reserved_bytes = 0;
+  double exchange_bytes = 0;   ///< buffers of the layer's exchanges
+  double workspace_bytes = 0;  ///< of libraries, from the framework's allocator
+  double reserved_bytes = 0;   ///< outside of the framework's allocator
 
   /// Host memory of a node, if all its GPUs belonged to the stage that offloads most. It is not part of the
   /// total.
@@ -58,6 +61,8 @@ struct MemoryPeak {
   int stage = 0;  ///< the pipeline stage of the GPU
 
   double total_bytes() const;
+  /// What the framework's allocator has handed out: PyTorch's max_memory_allocated().
+  double allocated_bytes() const { return total_bytes() - reserved_bytes; }
   /// Adds the parts of the total.
   MemoryPeak& operator+=(const MemoryPeak& other);
 };
@@ -119,14 +124,29 @@ class PlanMemory {
   std::unique_ptr<Parts> parts_;
 };
 
-/// Whether the peak fits in the memory of the GPU, and what is offloaded in that of the node. A node whose
-/// memory is not stated has room for everything.
-bool fits(const Cluster& cluster, const MemoryPeak& peak);
+/// Whether a plan fits in memory. The estimate of a peak is off by a share of it (memory_error()), so there
+/// is a range in which it cannot be said.
+enum class MemoryVerdict : std::uint8_t { fits, may_not_fit, does_not_fit };
+std::string_view verdict_name(MemoryVerdict verdict);
 
-/// The fewest checkpointed layers with which the plan fits in memory, or none if no number of them is enough.
-/// plan.gc_layers is not read.
+/// The relative error of the plan's peak: that of its kernel style, or a small one if the profile states what
+/// is reserved, as it was then fitted to plans that did and did not fit.
+double memory_error(const ParallelPlan& plan, const MemoryAssumptions& assumptions);
+/// The share of the GPU's memory that a search leaves free: the plan's, or else memory_error().
+double memory_margin(const ParallelPlan& plan, const MemoryAssumptions& assumptions);
+
+/// The peak against the memory of the GPU, and what is offloaded against that of the node. A node whose
+/// memory is not stated has room for everything.
+MemoryVerdict memory_verdict(const Cluster& cluster, const MemoryPeak& peak, double error);
+
+/// Whether the peak fits in the memory of the GPU with this share of it left free, and what is offloaded in
+/// that of the node.
+bool fits(const Cluster& cluster, const MemoryPeak& peak, double margin = 0);
+
+/// The fewest checkpointed layers with which the plan fits in memory and leaves this share of it free, or
+/// none if no number of them is enough. plan.gc_layers is not read.
 std::optional<int> fewest_gc_layers(const Transformer& model, const Cluster& cluster,
                                     const ParallelPlan& plan, const MemoryAssumptions& assumptions,
-                                    double tokens_per_gpu, int n_micro_batches = 1);
+                                    double tokens_per_gpu, int n_micro_batches = 1, double margin = 0);
 
 }  // namespace packsim

@@ -26,6 +26,7 @@ std::span<const PeakPart> peak_parts() {
                                         {"gathered_weights", &Peak::gathered_weights_bytes},
                                         {"bucket", &Peak::bucket_bytes},
                                         {"exchange", &Peak::exchange_bytes},
+                                        {"workspace", &Peak::workspace_bytes},
                                         {"reserved", &Peak::reserved_bytes}};
   return kParts;
 }

@@ -7,12 +7,14 @@ namespace packsim {
 
 /// Bytes that parameters take on one GPU while they are trained.
 ///
-/// They are bf16 weights (2 bytes), gradients (2, or 4 where the plan accumulates in fp32), and AdamW's fp32
-/// master weights and two moments (12). ZeRO (arXiv 1910.02054) shards optimizer states (stage 1), gradients
-/// as well (2), weights too (3) over the GPUs of a shard group that hold the same weights. Under an fp8
-/// precision the matrices of layers are there in fp8 too, as they are and transposed (2 bytes), unless
-/// weights are sharded. LoRA: the model's own weights are frozen and have neither gradients nor optimizer
-/// states; the adapters have all three. Frozen matrices of 4 bits take kNf4Bytes each.
+/// They are weights, gradients and the optimizer's states in the formats of the plan's optimizer: for AdamW
+/// with bf16 weights 2 bytes, 2 (4 where the plan accumulates in fp32), and 12 of fp32 master weights and two
+/// moments. Paged states are in the host's memory. With the optimizer in the backward pass the gradients of
+/// one layer exist at a time. ZeRO (arXiv 1910.02054) shards optimizer states (stage 1), gradients as well
+/// (2), weights too (3) over the GPUs of a shard group that hold the same weights. Under an fp8 precision the
+/// matrices of layers are there in fp8 too, as they are and transposed (2 bytes), unless weights are sharded.
+/// LoRA: the model's own weights are frozen and have neither gradients nor optimizer states; the adapters
+/// have all three. Frozen matrices of 4 bits take kNf4Bytes each.
 struct StateBytes {
   double weights_bytes = 0;  ///< as the two below, 0 if they are offloaded
   double gradients_bytes = 0;

@@ -61,6 +61,12 @@ double elements_of_gpu(const ParallelPlan& plan, const GpuWeights& weights, bool
 }
 
 double gradient_element_bytes(const ParallelPlan& plan) {
+  return plan.execution.fp32_gradients ? static_cast<double>(kFp32Bytes)
+                                       : plan.execution.optimizer->gradient_bytes;
+}
+
+double sent_gradient_bytes(const ParallelPlan& plan) {
+  if (!shards_gradients(plan)) return gradient_element_bytes(plan);
   return static_cast<double>(plan.execution.fp32_gradients ? kFp32Bytes : kBf16Bytes);
 }
 

@@ -20,8 +20,10 @@ struct GpuWeights {
 
 /// The elements of weights that a GPU has: its shards, if its shard group shards them.
 double elements_of_gpu(const ParallelPlan& plan, const GpuWeights& weights, bool is_sharded);
-/// Size of a gradient of a plan as it is kept and sent.
+/// Size of a gradient of a plan as it is kept.
 double gradient_element_bytes(const ParallelPlan& plan);
+/// Size of a gradient as it is sent. FSDP's mixed precision sends gradients of fp32 weights in bf16.
+double sent_gradient_bytes(const ParallelPlan& plan);
 
 /// GPUs that hold the same routed experts. Tensor parallelism does not split them: each GPU of a
 /// tensor-parallel group has whole ones, for its own part of the sequence.

@@ -180,6 +180,23 @@ const std::vector<PlanKey>& all_keys() {
           "for blocks of 1 x 128 and 128 x 128 values, as DeepSeek-V3 has them. The GPU's file has to state "
           "a peak of fp8. Activations stay in bf16.",
           {.said = "products in {}"}),
+      named_key<kOptimizerKinds, &ParallelPlan::execution, &ExecutionStyle::optimizer>(
+          "optimizer",
+          "What updates the weights, and in which formats weights, gradients and states are: `adamw` (fp32 "
+          "master weights and moments beside bf16 weights: 16 bytes a parameter), `adamw_bf16` (8), "
+          "`adamw_fp32` (16; products in bf16 under autocast, or by FSDP's mixed precision), `adamw_8bit` "
+          "(6), `paged_adamw_8bit` and "
+          "`paged_adamw` (moments in the host's memory), `adafactor` (4), `lion` or `muon` (6). fp32 "
+          "gradients "
+          "take 2 more.",
+          {.profile = SaidByProfile::may,
+           .said = "optimizer {}",
+           .default_text = "the framework profile's, or `adamw`"}),
+      flag_key<&ParallelPlan::optimizer_in_backward>(
+          "optimizer_in_backward",
+          "Whether each layer is updated in its backward pass, so that the gradients of one layer exist at a "
+          "time. A step then has one micro-batch, and ZeRO is not used.",
+          {.said = "optimizer in the backward pass"}),
       flag_key<&ParallelPlan::fp8_gather>(
           "fp8_gather",
           "Whether weights of layers are gathered in fp8 (FSDP2's float8 all-gather); only with an fp8 "
@@ -250,10 +267,33 @@ const std::vector<PlanKey>& all_keys() {
           {.profile = SaidByProfile::always,
            .said = "buckets of {} elements",
            .default_text = "the framework profile's"}),
+      number_key<&ParallelPlan::memory_margin>(
+          "memory_margin", 0, 1,
+          "The share of a GPU's memory that searches and `gc_layers` `auto` leave free.",
+          {.said = "{} of the memory left free",
+           .default_text = "0: the error of the estimate, 0.05 to 0.1 by the style of kernels"}),
+      named_key<kKernelStyles, &ParallelPlan::execution, &ExecutionStyle::kernels>(
+          "kernels",
+          "Which kernels compute what is neither a matrix product nor attention: `eager` (Hugging Face's "
+          "modelling code), `liger` (the same with Liger's kernels), `compiled` (torch.compile), "
+          "`transformer_engine` (Megatron-Core), `fused` (one kernel for each part), or `mixed` (it is not "
+          "known: priced as fused, with the launches and the memory of eager kernels).",
+          {.profile = SaidByProfile::may,
+           .said = "{} kernels",
+           .default_text = "the framework profile's, or `mixed`"}),
+      named_key<kLossStyles, &ParallelPlan::execution, &ExecutionStyle::loss>(
+          "loss",
+          "How the loss is computed, which decides the memory of the logits: `plain` (8 bytes a logit), "
+          "`upcast` (12; transformers, torchtitan), `vocabulary_parallel` (6, over the tensor-parallel GPUs; "
+          "Megatron-Core), `in_place` (2; Unsloth), or `fused` (chunks of tokens; Liger).",
+          {.profile = SaidByProfile::may,
+           .said = "{} loss",
+           .default_text = "the framework profile's, or `plain`"}),
       number_key<&ParallelPlan::execution, &ExecutionStyle::launch_s>(
           "launch_s", 0, 1,
-          "Seconds in which the host launches one kernel; a pass through a layer takes no less than the "
-          "launches of its kernels. 0 for CUDA graphs.",
+          "Seconds in which the host launches one plain operation of PyTorch, its part of autograd included. "
+          "A "
+          "GPU waits for its host where launches take longer than kernels. 0 for CUDA graphs.",
           {.profile = SaidByProfile::may,
            .said = "{} s a kernel launch",
            .default_text =

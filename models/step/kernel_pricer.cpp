@@ -91,9 +91,21 @@ std::vector<std::string> KernelPricer::asked_for() const {
 }
 
 const std::vector<KernelPricer::Use>& KernelPricer::uses(const LayerOp& op, bool is_backward) {
-  const auto [place, is_new] =
-      known_uses_.try_emplace({op.kind, is_backward, op.backward_only, op.frozen, op.gpus, op.nodes, op.count,
-                               op.rows, op.out, op.in, op.bytes, {op.op}, {op.dtype}, op.casts});
+  const auto [place, is_new] = known_uses_.try_emplace({op.kind,
+                                                        is_backward,
+                                                        op.backward_only,
+                                                        op.frozen,
+                                                        op.gpus,
+                                                        op.nodes,
+                                                        op.count,
+                                                        op.rows,
+                                                        op.out,
+                                                        op.in,
+                                                        op.bytes,
+                                                        {op.op},
+                                                        {op.dtype},
+                                                        op.casts,
+                                                        op.style});
   if (!is_new) return place->second;
   for (const CountedKernel& kernel : is_backward ? backward_kernels(op) : forward_kernels(op))
     place->second.push_back({&time(kernel.kernel), kernel.count});

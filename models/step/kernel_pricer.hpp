@@ -96,6 +96,7 @@ class KernelPricer {
     Name op;
     Name dtype;
     ProductCasts casts;
+    const PartStyle* style;
     bool operator==(const OpPass&) const = default;
   };
   struct OpPassHash {

@@ -33,6 +33,7 @@ class PlanAccount {
   void add_tokens(const TokenAccounts& account, double times);
   // Number of layers of all chunks that have this added segment.
   double n_layers(const AddedSegment& added) const;
+  void add_host(const MicroBatchPrice& price, double times);
   void count_transfers(PriceAccount& total, std::int64_t tokens_per_gpu, double times) const;
 
   StepPricer& pricer_;

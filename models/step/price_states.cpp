@@ -2,6 +2,8 @@
 #include <cmath>
 
 #include "models/kernels/make_case.hpp"
+#include "models/layers/linear_layers.hpp"
+#include "models/layers/trained_tensors.hpp"
 #include "models/memory/weights.hpp"
 #include "models/state_traffic.hpp"
 #include "models/step/step_pricer.hpp"
@@ -12,12 +14,13 @@ namespace {
 
 // Memory rate of a node that does not state it: 16 channels of DDR4-3200, rounded.
 constexpr double kHostMemoryBytesPerS = 400e9;
-// The share of the peak that AdamW on the host reaches. No known measurement states the host. Published are
-// about 4 s for 405 G parameters on 8 nodes of H100 (LambdaLabsML/distributed-training-guide at 1fbe39a1,
-// 05-training-llama-405b/README.md, fused AdamW of PyTorch), 350 GB/s a node; and over 4 s, copies included,
-// for Llama 2 7B on a node with 4 A100 (deepspeedai/DeepSpeed at cda18e4a, blogs/deepspeed-zenflow/README.md,
-// DeepSpeed's CPUAdam), under 50 GB/s.
-constexpr double kHostMemoryShare = 0.5;
+// The share of the peak that AdamW on the host reaches: the geometric mean of three published steps, .57, .13
+// and .12. No known measurement states the host. They are about 4 s for 405 G parameters on 8 nodes of H100
+// (LambdaLabsML/distributed-training-guide at 1fbe39a1, 05-training-llama-405b/README.md, fused AdamW of
+// PyTorch), 350 GB/s a node; and over 4 s, copies included, for Llama 2 7B on a node with 4 A100
+// (deepspeedai/DeepSpeed at cda18e4a, blogs/deepspeed-zenflow/README.md, DeepSpeed's CPUAdam), under 50 GB/s;
+// and about 10 s for Qwen2 72B on 4 nodes of A100 (DeepSpeed, issue 6834), 51 GB/s.
+constexpr double kHostMemoryShare = 0.21;
 
 // A unit while it is put together.
 struct Unit {
@@ -106,7 +109,9 @@ const StatesPrice& StepPricer::states(int chunk_index) {
 }
 
 StatesPrice StepPricer::price_states(int chunk_index) {
-  StateUnits units(model_, plan_, chunk(chunk_index));
+  const ChunkShape shape = chunk(chunk_index);
+  StateUnits units(model_, plan_, shape);
+  double n_tensors = 0;
   if (!travels_by_layer(plan_)) units.merge(static_cast<double>(plan_.execution.bucket_elements));
   StatesPrice states;
   states.gpus = shard_gpus(plan_);
@@ -127,7 +132,7 @@ StatesPrice StepPricer::price_states(int chunk_index) {
     return travel_time_ns("all_reduce", shard.dense, element_bytes, replicas, states.reductions) +
            travel_time_ns("all_reduce", shard.experts, element_bytes, replicas, states.reductions);
   };
-  const double gradient_bytes = gradient_element_bytes(plan_);
+  const double gradient_bytes = sent_gradient_bytes(plan_);
   GpuWeights trained;
   for (const Unit& part : units.all()) {
     StateUnit unit = part.unit;
@@ -148,6 +153,11 @@ StatesPrice StepPricer::price_states(int chunk_index) {
       unit.gather_bytes = std::llround(gathered.total() * element_bytes);
     }
     unit.sum_ns = gradient_sum_ns(states, part.trained);
+    const double tensors = trained_tensors_of(unit, shape);
+    n_tensors += tensors;
+    if (unit.sum_ns > 0)
+      unit.sum_wait_ns =
+          std::max<std::int64_t>(0, nanoseconds(host_costs().launch_s * tensors) - unit.sum_ns);
     const auto shard = [&](const GpuWeights& weights) { return elements_of_gpu(plan_, weights, true); };
     if (plan_.offload.weights) {
       const double element_bytes = unit.n_layers > 0 ? kept_layer_bytes(plan_) : kBf16Bytes;
@@ -159,7 +169,9 @@ StatesPrice StepPricer::price_states(int chunk_index) {
           host_sum_ns(shard(part.trained), states.reductions);
     states.units.push_back(unit);
   }
-  price_optimizer(states, trained, cast_weights(chunk_index));
+  price_optimizer(states, trained, chunk_index);
+  states.optimizer_host_ns =
+      nanoseconds(plan_.execution.launch_s * plan_.execution.kernels->tensor_launches * n_tensors);
   states.step_ns = nanoseconds(factors_.step_s);
   return states;
 }
@@ -217,7 +229,7 @@ std::int64_t StepPricer::host_copy_ns(std::string_view kind, double bytes, Price
 TimeEstimate StepPricer::host_memory_time(double bytes_per_gpu) const {
   const double peak = cluster_.host_memory_bytes_per_s.value_or(kHostMemoryBytesPerS);
   const double time_s = bytes_per_gpu * cluster_.gpus_per_node / (kHostMemoryShare * peak);
-  return {time_s, time_s / 2, Evidence::missing};
+  return {time_s, time_s, Evidence::missing};
 }
 
 // A gradient is read, and the fp32 sum is read and written.
@@ -230,7 +242,38 @@ std::int64_t StepPricer::host_sum_ns(double elements, PriceAccount& account) {
   return nanoseconds(known.time_s);
 }
 
-void StepPricer::price_optimizer(StatesPrice& states, const GpuWeights& trained, double cast_elements) {
+double StepPricer::trained_tensors_of(const StateUnit& unit, const ChunkShape& chunk) const {
+  double tensors = 0;
+  for (int layer = unit.first_layer; layer < unit.first_layer + unit.n_layers; ++layer)
+    tensors += trained_tensors(model_, plan_, layer < chunk.n_dense ? LayerKind::dense : LayerKind::expert);
+  if (plan_.lora_rank > 0) return tensors;
+  const bool is_tied = model_.tied_embeddings && chunk.has_embedding;
+  return tensors + (unit.has_embedding ? 1 : 0) + (unit.has_head ? (is_tied ? 1 : 2) : 0);
+}
+
+// Muon's five steps of Newton-Schulz on each matrix of the chunk's layers: three products each, of the
+// smaller side m and the larger n, 4 m^2 n + 2 m^3 (Keller Jordan, Muon, 2024). Each GPU does so for its
+// share of them.
+double StepPricer::orthogonalisation_flop(const ChunkShape& chunk) const {
+  constexpr int kSteps = 5;
+  double flop = 0;
+  for (const LayerKind kind : {LayerKind::dense, LayerKind::expert}) {
+    if (chunk.n_layers_of(kind) == 0) continue;
+    for (const LinearLayer& layer : linear_layers(model_, kind)) {
+      const double rows = layer.out_width().share(plan_.tp_degree);
+      const double columns = layer.in_width().share(plan_.tp_degree);
+      const double m = std::min(rows, columns);
+      const double n = std::max(rows, columns);
+      const double n_local = layer.copies > 1 ? 1.0 * layer.copies / plan_.ep_degree : 1;
+      flop += kSteps * chunk.n_layers_of(kind) * n_local * (4 * m * m * n + 2 * m * m * m);
+    }
+  }
+  return shards_optimizer(plan_) ? flop / shard_gpus(plan_) : flop;
+}
+
+void StepPricer::price_optimizer(StatesPrice& states, const GpuWeights& trained, int chunk_index) {
+  const double cast_elements = cast_weights(chunk_index);
+  const OptimizerKind& optimizer = *plan_.execution.optimizer;
   const double updated = elements_of_gpu(plan_, trained, shards_optimizer(plan_));
   const auto n_updated = std::max<std::int64_t>(1, std::llround(std::ceil(updated)));
   double time_s = 0;
@@ -241,20 +284,34 @@ void StepPricer::price_optimizer(StatesPrice& states, const GpuWeights& trained,
     time_s += known.time_s;
   };
   if (plan_.offload.optimizer) {
-    // Gradients go to the host and weights back, unless they live there. AdamW moves 28 bytes a parameter
-    // through the host's memory: it reads fp32 gradient, weight and two moments, and writes the latter three.
-    constexpr double kAdamBytes = 28;
+    // Gradients go to the host and weights back, unless they live there. AdamW moves as much through the
+    // host's memory as on a GPU: in fp32 it reads gradient, weight and two moments, and writes the latter
+    // three.
     if (!plan_.offload.gradients) {
       add_kernel(
           copy_case("device_to_host", (plan_.execution.fp32_gradients ? kFp32Bytes : kBf16Bytes) * n_updated),
           1);
     }
     if (!plan_.offload.weights) add_kernel(copy_case("host_to_device", kBf16Bytes * n_updated), 1);
-    const TimeEstimate on_host = host_memory_time(kAdamBytes * static_cast<double>(n_updated));
+    const TimeEstimate on_host = host_memory_time(optimizer.moved_bytes * static_cast<double>(n_updated));
     states.optimizer.add(Cause::optimizer, {"adamw on the host", "AdamW on the host"}, on_host);
     time_s += on_host.time_s;
   } else {
-    add_kernel(adamw_case(n_updated), factors_.linear_factor);
+    const double moved = optimizer.moved_bytes / kAdamW.moved_bytes;
+    add_kernel(adamw_case(n_updated), factors_.linear_factor * moved);
+  }
+  if (optimizer.is_paged) {
+    for (const std::string_view kind : {"host_to_device", "device_to_host"})
+      add_kernel(copy_case(kind, std::llround(optimizer.state_bytes * static_cast<double>(n_updated))), 1);
+  }
+  if (optimizer.orthogonalises && plan_.lora_rank == 0) {
+    // As products of the model's width.
+    const std::int64_t width = model_.hidden_size;
+    const KernelCase product = forward_gemm(width, width, width);
+    const double n_products = orthogonalisation_flop(chunk(chunk_index)) / kernel_flop(product);
+    const TimeEstimate known = kernels_->time(product).estimate(n_products, factors_.linear_factor);
+    book(states.optimizer, Cause::optimizer, kernels_->time(product), known, n_products);
+    time_s += known.time_s;
   }
   if (cast_elements > 0) {
     // A device copy reads and writes every byte.

@@ -71,12 +71,21 @@ struct RingPrice {
   }
 };
 
+/// Seconds of the host. All 0 where it is always ahead.
+struct HostCosts {
+  double launch_s = 0;             ///< for a launch
+  double recomputed_launch_s = 0;  ///< for a launch in a recomputed layer
+  double layer_s = 0;              ///< in each pass through a layer, beside its launches
+  double attention_s = 0;          ///< in each pass of its attention, beside its launches
+};
+
 /// Price of one micro-batch on one GPU of its rank.
 struct MicroBatchPrice {
   const TokenPrices* tokens = nullptr;  ///< owned by the pricer
   RingPrice attention_forward = {};     ///< of one layer; a single step without ring attention
   RingPrice attention_backward = {};
   std::int64_t overhead_ns = 0;  ///< framework overhead in each chunk of a stage
+  HostCosts host = {};
   // Transfer of its activations to the next pipeline stage: to another node, or inside the node.
   std::int64_t stage_transfer_ns = 0;
   std::int64_t stage_transfer_in_node_ns = 0;
@@ -129,8 +138,10 @@ struct StateUnit {
   // their reduction, which the host then adds up.
   std::int64_t fetch_ns = 0;
   std::int64_t drain_ns = 0;
-  /// Computation that adds its gradients to those of earlier micro-batches of the step.
+  /// Computation that adds its gradients to those of earlier micro-batches of the step, and what the host
+  /// takes longer to launch it.
   std::int64_t sum_ns = 0;
+  std::int64_t sum_wait_ns = 0;
 };
 
 /// What a step costs in addition to its micro-batches, on one GPU of a pipeline stage.
@@ -141,7 +152,8 @@ struct StatesPrice {
   int stride = 1;
   int replicas = 1;  ///< number of such shard groups, which are neighbours
   std::int64_t optimizer_ns = 0;
-  std::int64_t step_ns = 0;  ///< framework overhead of a step
+  std::int64_t optimizer_host_ns = 0;  ///< of the host, which goes through all trained tensors
+  std::int64_t step_ns = 0;            ///< framework overhead of a step
   // Evidence for the prices of all gathers of a pass, all reductions, all gradient sums, and the optimizer.
   PriceAccount gathers = {};
   PriceAccount reductions = {};

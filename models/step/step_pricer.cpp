@@ -116,9 +116,10 @@ void StepPricer::add_op(PricedPhase& phase, const LayerOp& op, bool is_backward,
   for (const KernelPricer::Use& use : is_free ? kNoKernels : kernels_->uses(op, is_backward)) {
     const TimeEstimate known = use.kernel->estimate(part * use.count, factor_of(op));
     time_s += known.time_s;
-    n_kernels += use.count;
+    if (op.style == nullptr) n_kernels += use.count;
     book(account, op.cause, *use.kernel, known, use.count);
   }
+  if (op.style != nullptr) n_kernels = op.count * op.style->of(!is_backward).launches;
   const std::int64_t time_ns = nanoseconds(time_s);
   const bool is_exchange = op.kind == LayerOp::Kind::exchange;
   phase.add({.kind = is_exchange ? PassSegment::Kind::exchange : PassSegment::Kind::compute,
@@ -141,7 +142,10 @@ PricedPhase StepPricer::price_phase(const std::vector<LayerOp>& ops, bool is_bac
     const LayerOp& op = ops[at];
     if (op.backward_only && !is_backward) continue;
     if (op.kind == LayerOp::Kind::attention) {
-      phase.add({.kind = PassSegment::Kind::attention, .cause = op.cause, .n_kernels = 1});
+      const KernelStyle& style = *plan_.execution.kernels;
+      phase.add({.kind = PassSegment::Kind::attention,
+                 .cause = op.cause,
+                 .n_kernels = is_backward ? style.attention_backward_launches : style.attention_launches});
       continue;
     }
     add_op(phase, op, is_backward, overlaps ? exposed_part(ops, at, is_backward) : 1, account);
@@ -331,7 +335,8 @@ RingPrice StepPricer::ring(const LayerAttention& computed, std::int64_t tokens_p
 
 StepPricer::PackAttention StepPricer::attention(std::span<const std::int32_t> lengths_tokens) {
   return {.forward = attention(attention_forward_, lengths_tokens),
-          .backward = attention(attention_backward_, lengths_tokens)};
+          .backward = attention(attention_backward_, lengths_tokens),
+          .is_varlen = lengths_tokens.size() > 1};
 }
 
 StepPricer::AttentionBasis StepPricer::attention_basis() const {
@@ -355,7 +360,8 @@ MicroBatchPrice StepPricer::with_attention(std::int64_t tokens, const PackAttent
   price.overhead_ns = nanoseconds(factors_.micro_batch_s / plan_.virtual_stages);
   price.attention_forward = ring(attention.forward, tokens_per_gpu, false);
   price.attention_backward = ring(attention.backward, tokens_per_gpu, true);
-  if (plan_.execution.launch_s > 0) price_launches(price);
+  price.host = host_costs();
+  if (!attention.is_varlen) price.host.attention_s = 0;
   if (plan_.offload.activations && !factors_.free_exchange.has(Cause::states))
     price_host_copies(price, tokens_per_gpu);
   if (plan_.pp_degree > 1 && !factors_.free_exchange.has(Cause::pipeline)) {
@@ -370,27 +376,13 @@ MicroBatchPrice StepPricer::with_attention(std::int64_t tokens, const PackAttent
   return price;
 }
 
-void StepPricer::price_launches(MicroBatchPrice& price) const {
-  static const CurveName kLaunches{"launches", "time of launches by the host"};
-  // The time of launches differs by as much as this between frameworks and hosts (kTorchLaunch_s).
-  constexpr double kLaunchError = 0.7;
-  for (const LayerKind kind : {LayerKind::dense, LayerKind::expert}) {
-    for (const LayerPhase behind : {LayerPhase::forward, LayerPhase::recompute, LayerPhase::backward}) {
-      const PricedPhase& phase = price.tokens->layers[static_cast<std::size_t>(kind)].of(behind);
-      const RingPrice& attention =
-          behind == LayerPhase::backward ? price.attention_backward : price.attention_forward;
-      const std::int64_t run_ns = phase.total_ns + (phase.attention ? attention.total_ns() : 0);
-      const std::int64_t wait_ns = nanoseconds(plan_.execution.launch_s * phase.n_kernels) - run_ns;
-      if (wait_ns <= 0) continue;
-      const double wait_s = 1e-9 * static_cast<double>(wait_ns);
-      price.added.push_back(
-          {.layer = kind,
-           .behind = behind,
-           .segment = {.kind = PassSegment::Kind::host, .cause = Cause::overhead, .time_ns = wait_ns},
-           .curve = &kLaunches,
-           .estimate = {wait_s, kLaunchError * wait_s, Evidence::missing}});
-    }
-  }
+HostCosts StepPricer::host_costs() const {
+  const KernelStyle& style = *plan_.execution.kernels;
+  const double launch_s = plan_.execution.launch_s;
+  return {.launch_s = style.launch_cost * launch_s,
+          .recomputed_launch_s = style.recomputed_launch_cost * launch_s,
+          .layer_s = style.layer_launches * launch_s,
+          .attention_s = style.varlen_launches * launch_s};
 }
 
 // Each copy runs beside the pass of its layer.

@@ -39,6 +39,7 @@ class StepPricer {
   struct PackAttention {
     LayerAttention forward;
     LayerAttention backward;
+    bool is_varlen = false;  ///< whether it is over several documents
   };
 
   /// tokens: of the whole micro-batch, padding included. lengths_tokens: of its documents, each above 0;
@@ -134,10 +135,12 @@ class StepPricer {
   std::int64_t host_sum_ns(double elements, PriceAccount& account);
   // The time in which all GPUs of a node, each with so many bytes, move them through the host's memory.
   TimeEstimate host_memory_time(double bytes_per_gpu) const;
-  void price_launches(MicroBatchPrice& price) const;
+  HostCosts host_costs() const;
   void price_host_copies(MicroBatchPrice& price, std::int64_t tokens_per_gpu);
   std::int64_t gradient_sum_ns(StatesPrice& states, const GpuWeights& summed);
-  void price_optimizer(StatesPrice& states, const GpuWeights& trained, double cast_elements);
+  double trained_tensors_of(const StateUnit& unit, const ChunkShape& chunk) const;
+  double orthogonalisation_flop(const ChunkShape& chunk) const;
+  void price_optimizer(StatesPrice& states, const GpuWeights& trained, int chunk_index);
   double cast_weights(int chunk_index) const;
   double factor_of(const LayerOp& op) const;
 

@@ -26,10 +26,11 @@ double attention_of_recompute(const std::array<double, kNCauses>& fraction) {
 }
 
 // d log(time) / d log(factor), in the order of kFrameworkNumbers. A run does not say how much of its
-// exchanges is between nodes and how much inside them, nor how much of its overheads is of the overheads of
-// micro-batches and steps: the factor that is known less well has it all.
+// exchanges is between nodes and how much inside them: the factor that is known less well has it all. Of its
+// overheads a step has the most where it has one micro-batch.
 std::array<double, kNTimeFactors> sensitivities(const std::array<double, kNCauses>& fraction,
-                                                const std::vector<double>& covariance) {
+                                                const FrameworkProfile& profile) {
+  const std::vector<double>& covariance = profile.log_covariance;
   const double attention = attention_of_recompute(fraction);
   const double recompute = share(fraction, Cause::recompute);
   std::array<double, kNTimeFactors> shares = {
@@ -41,7 +42,11 @@ std::array<double, kNTimeFactors> sensitivities(const std::array<double, kNCause
       0};
   const auto variance = [&](std::size_t i) { return covariance[i * kNTimeFactors + i]; };
   shares[variance(2) >= variance(3) ? 2 : 3] = share(fraction, Cause::sequence);
-  shares[variance(4) >= variance(5) ? 4 : 5] = share(fraction, Cause::overhead);
+  const FrameworkFactors& factors = profile.factors;
+  if (const double both_s = factors.micro_batch_s + factors.step_s; both_s > 0) {
+    shares[4] = share(fraction, Cause::overhead) * factors.micro_batch_s / both_s;
+    shares[5] = share(fraction, Cause::overhead) * factors.step_s / both_s;
+  }
   return shares;
 }
 
@@ -84,7 +89,7 @@ Uncertainty run_uncertainty(const std::array<double, kNCauses>& fraction, const 
     if (relative_error > 0) uncertainty.sources.push_back({reason, relative_error});
   };
   if (profile.log_covariance.size() == kNTimeFactors * kNTimeFactors) {
-    const auto shares = sensitivities(fraction, profile.log_covariance);
+    const auto shares = sensitivities(fraction, profile);
     double variance = 0;
     for (std::size_t i = 0; i < kNTimeFactors; ++i) {
       for (std::size_t j = 0; j < kNTimeFactors; ++j)

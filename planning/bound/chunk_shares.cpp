@@ -103,6 +103,7 @@ std::vector<double> chunk_shares(std::span<StepPricer* const> pricers,
       price.overhead_ns = 0;
       price.attention_forward = price.attention_backward = {};
       price.added.clear();
+      price.host = {};
       for (const std::vector<ChunkShape>& corner : corners) least.add(time_pack(price, corner));
     }
   }

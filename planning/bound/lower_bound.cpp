@@ -113,7 +113,8 @@ LowerBounds::Filling LowerBounds::filling(int zero_stage, StepPricer& states) {
     plan.gc_layers = job_.model.n_layers;
     pricers.push_back(pricers_[i].get());
     most_tokens.push_back(
-        most_tokens_that_fit(job_, plan, space_.most_pack_tokens, fewest_micro_batches(plan)) + 1);
+        most_tokens_that_fit(job_, plan, space_.most_pack_tokens, fewest_micro_batches(plan), Room::at_all) +
+        1);
   }
   const auto floors_with = [&](int n_micro_batches) {
     return floors(zero_stage, {.plan = plan_, .n_micro_batches = n_micro_batches, .counts_overhead = false});

@@ -41,7 +41,8 @@ void PackFloor::set_intervals(const Job& job) {
   std::int64_t last = 0;
   for (int gc_layers = 0; gc_layers <= job.model.n_layers && last < most; ++gc_layers) {
     setting_.plan.gc_layers = gc_layers;
-    const std::int64_t fitting = most_tokens_that_fit(job, setting_.plan, most, setting_.n_micro_batches);
+    const std::int64_t fitting =
+        most_tokens_that_fit(job, setting_.plan, most, setting_.n_micro_batches, Room::at_all);
     const std::int64_t until = std::min(most, fitting > 0 && gpus_ > 1 ? fitting + 1 : fitting);
     if (until <= last) continue;
     Interval& interval = intervals_.emplace_back();
@@ -64,6 +65,7 @@ PackFloor::Point PackFloor::price(std::int64_t tokens, std::size_t interval) con
   // What is added to a pass may hide behind attention, as a ring's transfers do. There is none here.
   price.attention_forward = price.attention_backward = {};
   price.added.clear();
+  price.host = {};
   WorkTime forward;
   WorkTime backward;
   for (const ChunkShape& chunk : of_tokens.chunks) {

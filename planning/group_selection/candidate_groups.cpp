@@ -11,10 +11,10 @@
 namespace packsim {
 
 std::int64_t most_tokens_that_fit(const Job& job, const ParallelPlan& plan, std::int64_t most,
-                                  int n_micro_batches) {
-  const MemoryAssumptions assumptions{
-      .reserved_bytes = job.factors.reserved_bytes,
-      .logits_bytes_per_vocab_entry = job.factors.logits_bytes_per_vocab_entry};
+                                  int n_micro_batches, Room room) {
+  const MemoryAssumptions assumptions = memory_assumptions(job.factors);
+  const double margin = room == Room::with_margin ? memory_margin(plan, assumptions)
+                                                  : 1 - 1 / (1 - memory_error(plan, assumptions));
   const PlanMemory memory(job.model, job.cluster, plan, assumptions);
   const auto is_there_room = [&](std::int64_t tokens_per_gpu) {
     // This tries as many micro-batches as stages, and twice as many where a pipeline then holds more. Only a
@@ -24,8 +24,10 @@ std::int64_t most_tokens_that_fit(const Job& job, const ParallelPlan& plan, std:
       return plan.schedule().chunks_in_flight(plan.pipeline_shape(rounds * plan.pp_degree), 0);
     };
     const int full = in_flight(2) > in_flight(1) ? 2 * plan.pp_degree : plan.pp_degree;
-    return fits(job.cluster, memory.peak(static_cast<double>(tokens_per_gpu),
-                                         n_micro_batches > 0 ? n_micro_batches : full));
+    return fits(
+        job.cluster,
+        memory.peak(static_cast<double>(tokens_per_gpu), n_micro_batches > 0 ? n_micro_batches : full),
+        margin);
   };
   std::int64_t fitting = 0;
   std::int64_t too_many = most + 1;

@@ -62,9 +62,12 @@ std::vector<CandidateGroup> candidate_groups(const Job& job, const ParallelPlan&
 /// none is possible.
 std::vector<ParallelPlan> plans_of_degree(const Job& job, ParallelPlan plan, int degree);
 
+/// How much of a GPU's memory a plan may take: what searches may, or all with which it may fit.
+enum class Room : std::uint8_t { with_margin, at_all };
+
 /// The most tokens that a pack may have on each of its GPUs to fit in memory under the plan, at most `most`;
 /// 0: not even one. n_micro_batches: of each rank in a step; 0: enough to fill a pipeline.
 std::int64_t most_tokens_that_fit(const Job& job, const ParallelPlan& plan, std::int64_t most,
-                                  int n_micro_batches = 0);
+                                  int n_micro_batches = 0, Room room = Room::with_margin);
 
 }  // namespace packsim

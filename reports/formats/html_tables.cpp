@@ -66,8 +66,7 @@ HtmlTable::Row plan_row(const StrategyResult& run, const ShownGroup& shown, cons
         grouped(group.iterations)}) {
     row.cells.push_back({text});
   }
-  row.cells.push_back(
-      {gibibytes_used(group.peak_memory_bytes, group.gpu_memory_bytes), group.feasible ? "" : "oom"});
+  row.cells.push_back({memory_text(group), group.feasible ? "" : "oom"});
   row.cells.push_back({memory_bar(group, full_bytes)});
   for (const MemoryPart& part : memory_parts())
     row.cells.push_back({gibibytes(part.size_bytes(group.memory))});

@@ -112,7 +112,10 @@ Json group(const StrategyResult& run, const PlannedGroup& group) {
                {"packs", group.packs},
                {"iterations", group.iterations},
                {"feasible", group.feasible},
+               {"memory_verdict", verdict_name(group.verdict)},
+               {"memory_error", group.memory_error},
                {"peak_memory_bytes", group.peak_memory_bytes},
+               {"allocated_memory_bytes", group.memory.allocated_bytes()},
                {"gpu_memory_bytes", group.gpu_memory_bytes},
                {"memory", memory_json(group.memory)}});
   return json;

@@ -13,7 +13,9 @@ std::span<const MemoryPart> memory_parts() {
        {"checkpoints", [](const Peak& p) { return p.checkpoints_bytes; }},
        {"logits", [](const Peak& p) { return p.logits_bytes; }},
        {"buffers",
-        [](const Peak& p) { return p.gathered_weights_bytes + p.bucket_bytes + p.exchange_bytes; }},
+        [](const Peak& p) {
+          return p.gathered_weights_bytes + p.bucket_bytes + p.exchange_bytes + p.workspace_bytes;
+        }},
        {"reserved", [](const Peak& p) { return p.reserved_bytes; }}}};
   return kParts;
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "reports/tables/comparable_runs.hpp"
 #include "reports/text/numbers.hpp"
 
@@ -17,6 +19,19 @@ std::string repacking_text(const Repacking& repacking) {
   return repacking.new_packs > 0 ? text : text + ", so all epochs train the same packs";
 }
 
+bool may_not_fit(const PlannedGroup& group) {
+  return group.verdict == MemoryVerdict::may_not_fit;
+}
+
+std::string may_not_fit_text(const StrategyResult& run) {
+  const PlannedGroup& group = *std::ranges::max_element(
+      run.groups, {}, [](const PlannedGroup& one) { return one.peak_memory_bytes; });
+  return fmt::format("may not fit in GPU memory: group {} needs {}, and the estimate may be {:.0f} % too low",
+                     capacity(group.capacity_tokens),
+                     gibibytes_used(group.peak_memory_bytes, group.gpu_memory_bytes),
+                     100 * group.memory_error);
+}
+
 }  // namespace
 
 std::vector<RunNote> run_notes(const Report& report) {
@@ -26,6 +41,8 @@ std::vector<RunNote> run_notes(const Report& report) {
       notes.push_back({run.name, "failed: " + *run.failure});
     } else if (!run.feasible) {
       notes.push_back({run.name, "does not fit in GPU memory: " + memory_excess(run)});
+    } else if (std::ranges::any_of(run.groups, may_not_fit)) {
+      notes.push_back({run.name, may_not_fit_text(run)});
     } else if (!run.differences.empty()) {
       notes.push_back(
           {run.name, fmt::format("is not compared with the others: {}", fmt::join(run.differences, "; "))});

@@ -45,11 +45,13 @@ std::vector<ShownGroup> shown_groups(const StrategyResult& run) {
     const std::int64_t iterations = std::max(row.iterations, group.iterations);
     const std::int64_t capacity_tokens = std::max(row.capacity_tokens, group.capacity_tokens);
     const bool feasible = row.feasible && group.feasible;
+    const MemoryVerdict verdict = std::max(row.verdict, group.verdict);
     if (group.peak_memory_bytes > row.peak_memory_bytes) row = group;
     row.packs = packs;
     row.iterations = iterations;
     row.capacity_tokens = capacity_tokens;
     row.feasible = feasible;
+    row.verdict = verdict;
   }
   for (std::size_t i = 0; i < shown.size(); ++i) {
     const auto [fewest, most] = layers[i];
@@ -61,6 +63,11 @@ std::vector<ShownGroup> shown_groups(const StrategyResult& run) {
   }
   std::ranges::stable_sort(shown, {}, [](const ShownGroup& row) { return row.group.sequence.ulysses; });
   return shown;
+}
+
+std::string memory_text(const PlannedGroup& group) {
+  const std::string used = formats_detail::gibibytes_used(group.peak_memory_bytes, group.gpu_memory_bytes);
+  return group.verdict == MemoryVerdict::may_not_fit ? used + ", may not fit" : used;
 }
 
 std::string groups_text(const ParallelPlan& plan, std::span<const PlannedGroup> groups) {

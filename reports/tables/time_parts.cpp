@@ -23,6 +23,7 @@ std::span<const TimePart> time_parts() {
        {"pipeline transfer", Cause::pipeline, "transfers between pipeline stages take", ""},
        {"gradients, weights", Cause::states, "transfers of gradients and weights take", ""},
        {"optimizer", Cause::optimizer, "the optimizer takes", ""},
+       {"host launches", Cause::host, "GPUs wait", " for their hosts to launch kernels"},
        {"fixed overhead", Cause::overhead, "fixed overhead takes", ""},
        {"idle", std::nullopt, "GPUs wait", " for each other"}}};
   return kParts;

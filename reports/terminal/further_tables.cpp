@@ -52,8 +52,7 @@ std::string plans(const Report& report) {
       rows.push_back({std::exchange(is_first, false) ? printable_name(run.name) : "", capacity,
                       sequence_text(group.sequence), gc_layers, fmt::format("{}", group.zero_stage),
                       fmt::format("{}", group.n_dp_ranks), micro_batches_text(group.micro_batches_per_rank),
-                      grouped(group.packs), grouped(group.iterations),
-                      gibibytes_used(group.peak_memory_bytes, group.gpu_memory_bytes),
+                      grouped(group.packs), grouped(group.iterations), memory_text(group),
                       group.feasible ? "" : "OOM"});
     }
   }

@@ -42,8 +42,9 @@ const CutWork& PassCutter::cut_part(const PassList& pass, const PassPart& part, 
 
 const CutWork& PassCutter::cut(const RankWork& rank, std::size_t chunk, std::size_t micro_batch,
                                bool is_forward, std::span<const StateUnit> units) {
-  const PassList pass(*rank.micro_batches[micro_batch].price, rank.plan_of(micro_batch).chunks[chunk],
-                      is_forward);
+  const MicroBatchPrice& price = *rank.micro_batches[micro_batch].price;
+  const ChunkShape& shape = rank.plan_of(micro_batch).chunks[chunk];
+  const PassList pass(price, shape, is_forward);
   const double slow_down = rank.slow_down(chunk, micro_batch, is_forward);
   const bool adds_gradients = !is_forward && micro_batch > 0;
   has_layer_ = {};
@@ -54,7 +55,11 @@ const CutWork& PassCutter::cut(const RankWork& rank, std::size_t chunk, std::siz
       const CutWork& one = cut_part(pass, part, slow_down);
       for (int n = 0; n < part.times; ++n) work_.append(one);
     });
-    if (adds_gradients) work_.add({.time_ns = unit.sum_ns}, nullptr, slow_down);
+    if (!adds_gradients) continue;
+    work_.add({.time_ns = unit.sum_ns}, nullptr, slow_down);
+    if (unit.sum_wait_ns > 0 && host_wait(price, shape).lead_ns == 0)
+      work_.add({.kind = PassSegment::Kind::host, .cause = Cause::host, .time_ns = unit.sum_wait_ns}, nullptr,
+                slow_down);
   }
   return work_;
 }

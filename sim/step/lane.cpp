@@ -51,7 +51,7 @@ void Lane::add(const PassSegment& segment, const RingPrice* attention) {
     case PassSegment::Kind::host_copy:
       return host_copy(segment.time_ns);
     case PassSegment::Kind::host:
-      return host(segment.time_ns);
+      return host(segment.time_ns, segment.cause);
   }
 }
 
@@ -61,9 +61,9 @@ void Lane::work(std::int64_t time_ns, Cause cause) {
   compute(on_this_gpu_ns, cause);
 }
 
-void Lane::host(std::int64_t time_ns) {
-  time_.add(Cause::overhead, time_ns);
-  compute(time_ns, Cause::overhead);
+void Lane::host(std::int64_t time_ns, Cause cause) {
+  time_.add(cause, time_ns);
+  compute(time_ns, cause);
 }
 
 void Lane::host_copy(std::int64_t time_ns) {

@@ -34,8 +34,8 @@ class Lane {
   void add(const PassSegment& segment, const RingPrice* attention);
   /// Adds kernels at the end of the compute stream.
   void work(std::int64_t time_ns, Cause cause);
-  /// Adds the framework's overhead, which takes the same on a slow GPU.
-  void host(std::int64_t time_ns);
+  /// Adds work of the host for which computation waits. It takes the same on a slow GPU.
+  void host(std::int64_t time_ns, Cause cause);
   /// Adds work that takes this long on this GPU and may be merged with neighbouring work. The caller must
   /// book() its causes.
   void merged_work(std::int64_t time_ns);

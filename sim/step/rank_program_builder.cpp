@@ -1,4 +1,7 @@
 #include "sim/step/rank_program_builder.hpp"
+
+#include <algorithm>
+
 #include "models/state_traffic.hpp"
 
 namespace packsim {
@@ -24,10 +27,26 @@ void RankProgramBuilder::make(const RankWork& work, std::size_t rank, std::span<
   for (std::size_t stage = 0; stage < lanes_.size(); ++stage)
     lanes_[stage].set_slow_down(work.slow_down(stage));
   for (StateExchange& of_chunk : states_) of_chunk.wait_for_gradients();
-  for (std::size_t chunk = 0; chunk < states_.size(); ++chunk)
-    lane_of(chunk).work(plan_->states[chunk].optimizer_ns, Cause::optimizer);
+  for (std::size_t chunk = 0; chunk < states_.size(); ++chunk) optimizer(chunk);
   for (StateExchange& of_chunk : states_) of_chunk.gather_changed();
-  for (Lane& lane : lanes_) lane.host(plan_->states.front().step_ns);
+  for (Lane& lane : lanes_) lane.host(plan_->states.front().step_ns, Cause::overhead);
+}
+
+// The host goes through the tensors while the GPU does what is left in its queue.
+void RankProgramBuilder::optimizer(std::size_t chunk) {
+  const StatesPrice& states = plan_->states[chunk];
+  Lane& lane = lane_of(chunk);
+  lane.work(states.optimizer_ns, Cause::optimizer);
+  if (states.optimizer_host_ns <= states.optimizer_ns) return;
+  const std::size_t n = work_->micro_batches.size();
+  const std::int64_t lead_ns =
+      n == 0 ? 0 : host_wait(*work_->micro_batches[n - 1].price, work_->plan_of(n - 1).chunks[chunk]).lead_ns;
+  lane.host(std::max<std::int64_t>(0, states.optimizer_host_ns - states.optimizer_ns - lead_ns), Cause::host);
+}
+
+std::int64_t RankProgramBuilder::host_lead_ns() {
+  if (!host_lead_ns_) host_lead_ns_ = host_wait(*price_, *shape_).lead_ns;
+  return *host_lead_ns_;
 }
 
 const std::vector<OrderedPass>& RankProgramBuilder::passes(int n_micro_batches) {
@@ -71,6 +90,7 @@ OpId RankProgramBuilder::make_pass(const OrderedPass& pass) {
   shape_ = &work_->plan_of(micro_batch).chunks[chunk];
   is_forward_ = is_forward;
   list_.reset();
+  host_lead_ns_.reset();
   times_ = work_->micro_batches[micro_batch].times;
   layer_ns_.fill(kUnknown);
   OpId sent = OpGraph::kNone;
@@ -101,9 +121,10 @@ void RankProgramBuilder::forward(std::size_t chunk_index, bool is_first) {
   const bool gathers = gathers_every_pass(plan_->plan) || (is_first && gathers_in_forward(plan_->plan));
   if (by_segment()) {
     lane.add(list().overhead(), nullptr);
+    lane.add(list().waits_for_host(), nullptr);
   } else {
     const std::int64_t time_ns = book_pass(lane);
-    lane.merged_work(gathers ? list().overhead().time_ns : time_ns);
+    lane.merged_work(gathers ? list().overhead().time_ns + list().waits_for_host().time_ns : time_ns);
     if (!gathers) return;
   }
   const std::vector<StateUnit>& units = plan_->states[chunk_index].units;
@@ -124,7 +145,10 @@ void RankProgramBuilder::backward(std::size_t chunk_index, bool is_first, bool i
   const bool reduces = reduces_during_backward(plan, is_last);
   const auto add_sums = [&](std::span<const StateUnit> of_units) {
     if (is_first) return;
-    for (const StateUnit& unit : of_units) lane.work(unit.sum_ns, Cause::linear);
+    for (const StateUnit& unit : of_units) {
+      lane.work(unit.sum_ns, Cause::linear);
+      if (unit.sum_wait_ns > 0 && host_lead_ns() == 0) lane.host(unit.sum_wait_ns, Cause::host);
+    }
   };
   if (!by_segment()) {
     const std::int64_t time_ns = book_pass(lane);

@@ -51,6 +51,8 @@ class RankProgramBuilder {
   OpId make_pass(const OrderedPass& pass);
 
   void sync_before(std::size_t micro_batch);
+  void optimizer(std::size_t chunk);
+  std::int64_t host_lead_ns();
   void forward(std::size_t chunk_index, bool is_first);
   void backward(std::size_t chunk_index, bool is_first, bool is_last);
   const PassList& list();
@@ -74,8 +76,9 @@ class RankProgramBuilder {
   const MicroBatchPrice* price_ = nullptr;
   const ChunkShape* shape_ = nullptr;
   bool is_forward_ = true;
-  std::optional<PassList> list_;            // made where it is asked for
-  const MicroBatchTimes* times_ = nullptr;  // of its micro-batch
+  std::optional<PassList> list_;              // made where it is asked for
+  std::optional<std::int64_t> host_lead_ns_;  // at its end, found where it is asked for
+  const MicroBatchTimes* times_ = nullptr;    // of its micro-batch
   // Where layers are single operations: the time of a layer of the pass by form, or kUnknown.
   static constexpr std::int64_t kUnknown = -1;
   std::array<std::int64_t, kNLayerForms + 1> layer_ns_ = {};

@@ -22,16 +22,12 @@ using namespace packsim;
 namespace {
 
 using packsim_test::kData;
-constexpr double kLogitsBytes = 12;
-
 const FrameworkFactors kTruth{.linear_factor = 1.4,
                               .attention_factor = 1.1,
                               .exchange_in_node_factor = 2,
                               .exchange_between_factor = 5,
                               .micro_batch_s = 0.010,
-                              .step_s = 0.030,
-                              .reserved_bytes = 3e9,
-                              .logits_bytes_per_vocab_entry = kLogitsBytes};
+                              .step_s = 0.030};
 
 Transformer model_of(const std::string& name) {
   return load_model(name, kData);
@@ -100,11 +96,9 @@ Synthetic made_up_steps(const HardwareProfile& hardware, double noise) {
     }
     rows.add(step.text, 1e-9 * static_cast<double>(time_ns));
     rows.measurements.rows.back().peak_memory_bytes =
-        peak_memory(cut, gpus, step.plan,
-                    {.reserved_bytes = kTruth.reserved_bytes, .logits_bytes_per_vocab_entry = kLogitsBytes},
-                    static_cast<double>(most_tokens) / step.plan.sequence.ulysses,
+        peak_memory(cut, gpus, step.plan, {}, static_cast<double>(most_tokens) / step.plan.sequence.ulysses,
                     static_cast<int>(step.packs.size()))
-            .total_bytes();
+            .allocated_bytes();
   }
   return rows;
 }
@@ -129,23 +123,14 @@ TEST_CASE("A framework profile is found from steps whose documents are known") {
   CHECK(fit.left_out_max_error < 0.02);
   CHECK(fit.profile.left_out_error > 0);
   CHECK(fit.profile.left_out_error <= fit.left_out_max_error);
-  CHECK(fit.profile.factors.reserved_bytes == Approx(kTruth.reserved_bytes).epsilon(1e-3));
-  CHECK(fit.profile.factors.logits_bytes_per_vocab_entry == Approx(kLogitsBytes).epsilon(1e-3));
-  CHECK(fit.memory_mean_error < 1e-4);
+  // Memory follows from the plan: nothing of it is fitted.
+  CHECK(fit.profile.factors.reserved_bytes == 0);
+  CHECK(fit.profile.factors.logits_bytes_per_vocab_entry == 0);
+  CHECK(fit.memory_mean_error < 1e-9);
   CHECK(fit.profile.hardware == "h100-sxm-public-fa2");
   CHECK(fit.profile.fitted_on.most_gpus == 4);
   CHECK(fit.profile.execution.overlaps_states);
   CHECK(fit.profile.execution.recompute_stops_early);
-}
-
-TEST_CASE("Left-out memory is what a fit without the row predicts") {
-  const HardwareProfile hardware = load_hardware_profile("h100-sxm-public-fa2", kData);
-  Synthetic rows = made_up_steps(hardware, 0);
-  *rows.measurements.rows[0].peak_memory_bytes *= 1.2;  // alone, so that it pulls the fit
-  const FrameworkFit all = fit_framework_profile(rows.measurements, model_of, one_node(), hardware);
-  const std::vector<MeasuredStep> steps = measured_steps(rows.measurements, model_of, one_node(), hardware);
-  CHECK(all.rows[0].left_out_memory_bytes == Approx(peak_memory_of(steps[0], kTruth).total_bytes()));
-  CHECK(all.rows[0].predicted_memory_bytes > 1.001 * all.rows[0].left_out_memory_bytes);
 }
 
 TEST_CASE("What no step tells is taken as adding nothing, and known to be assumed") {
@@ -157,9 +142,8 @@ TEST_CASE("What no step tells is taken as adding nothing, and known to be assume
   });
   for (Measurement& row : rows.measurements.rows) row.peak_memory_bytes.reset();
   const FrameworkFit fit = fit_framework_profile(rows.measurements, model_of, one_node(), hardware);
-  CHECK(fit.assumed == std::vector<std::string>{"exchange_in_node_factor", "exchange_between_factor",
-                                                "micro_batch_s", "reserved_bytes",
-                                                "logits_bytes_per_vocab_entry"});
+  CHECK(fit.assumed ==
+        std::vector<std::string>{"exchange_in_node_factor", "exchange_between_factor", "micro_batch_s"});
   CHECK(fit.profile.factors.exchange_in_node_factor == 1);
   CHECK(fit.profile.factors.exchange_between_factor == 1);
   CHECK(fit.profile.factors.micro_batch_s == 0);

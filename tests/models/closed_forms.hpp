@@ -27,11 +27,12 @@ inline double model_state_bytes(const packsim::Transformer& model, int zero_stag
 }
 
 // Tensors that autograd keeps of one token in one layer: twice an fp32 copy, the normalised input and the
-// output of a norm; rotated queries, keys, values, the kernel's output, that output behind the all-to-all;
-// gate, its activation, up, their product.
-inline double activation_bytes_per_token(const packsim::Transformer& model) {
+// output of a norm; rotated queries, keys, values, the kernel's output and sums of rows, with Ulysses that
+// output behind the all-to-all; gate, its activation, up, their product.
+inline double activation_bytes_per_token(const packsim::Transformer& model, bool has_ulysses = false) {
   const double norms = 2 * (4 + 2 + 2.0) * model.hidden_size;
-  const double attention = 2 * (3 * model.query_width() + 2 * model.kv_width());
+  const double attention =
+      2 * ((has_ulysses ? 3 : 2) * model.query_width() + 2 * model.kv_width()) + 4.0 * model.n_heads;
   return norms + attention + 4 * 2.0 * model.ffn_size;
 }
 

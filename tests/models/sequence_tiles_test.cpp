@@ -13,15 +13,17 @@ using namespace packsim_test;
 namespace {
 
 ParallelPlan in_tiles(int mlp_tiles, int loss_tiles = 1) {
-  return {.n_gpus = 8, .zero_stage = 3, .mlp_tiles = mlp_tiles, .loss_tiles = loss_tiles};
+  return {.n_gpus = 8,
+          .zero_stage = 3,
+          .execution = {.kernels = &kFusedKernels},
+          .mlp_tiles = mlp_tiles,
+          .loss_tiles = loss_tiles};
 }
 
 }  // namespace
 
 TEST_CASE("A tiled MLP keeps none of its tensors, and needs those of one part in the backward pass") {
-  const auto of = [](int tiles) {
-    return layer_activations(kLlama8b, in_tiles(tiles), LayerKind::dense, true);
-  };
+  const auto of = [](int tiles) { return layer_activations(kLlama8b, in_tiles(tiles), LayerKind::dense); };
   // Fused: gate, up and the activated product, 2 bytes x 14336 each.
   const double tensors = 2.0 * 3 * 14336;
   CHECK(of(1).kept_bytes - of(4).kept_bytes == Approx(tensors));
@@ -32,7 +34,7 @@ TEST_CASE("A tiled MLP keeps none of its tensors, and needs those of one part in
   CHECK(of(1).gradient_bytes == Approx(2.0 * 2 * 4096 + 2.0 * 2 * 14336));
   // Experts are not tiled.
   const auto experts = [](int tiles) {
-    return layer_activations(kQwen3Moe, in_tiles(tiles), LayerKind::expert, true).kept_bytes;
+    return layer_activations(kQwen3Moe, in_tiles(tiles), LayerKind::expert).kept_bytes;
   };
   CHECK(experts(4) == experts(1));
 }

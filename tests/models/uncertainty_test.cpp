@@ -97,12 +97,17 @@ TEST_CASE("Factors err by the time that is under them, and left-out steps by wha
                                    {Cause::sequence, 0.15},
                                    {Cause::overhead, 0.05}});
   const auto error = [&](std::size_t factor) {
-    return run_uncertainty(fraction, {}, with_variance(factor, 0.04), true).relative_error;
+    FrameworkProfile profile = with_variance(factor, 0.04);
+    profile.factors.micro_batch_s = 0.003;
+    profile.factors.step_s = 0.001;
+    return run_uncertainty(fraction, {}, profile, true).relative_error;
   };
   CHECK(error(0) == Approx(0.2 * 0.5));  // products and the optimizer
   CHECK(error(1) == Approx(0.2 * 0.2));
   CHECK(error(3) == Approx(0.2 * 0.15));  // the less certain of both exchange factors has all exchange
-  CHECK(error(4) == Approx(0.2 * 0.05));
+  // Three quarters of the overhead of a step of one micro-batch are the micro-batch's.
+  CHECK(error(4) == Approx(0.2 * 0.05 * 3 / 4));
+  CHECK(error(5) == Approx(0.2 * 0.05 / 4));
   FrameworkProfile profile = with_variance(0, 0.04);
   profile.left_out_error = 0.3;
   const Uncertainty both = run_uncertainty(fraction, {}, profile, true);

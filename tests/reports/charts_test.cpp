@@ -110,8 +110,8 @@ TEST_CASE("the legend of GPU time has what some run that fits spends time on, in
 
 TEST_CASE("each part of GPU time has a colour, the same in every report") {
   Report report = example_report();
-  report.runs[0].times->shares.by_cause.fill(1.0 / 11);
-  report.runs[0].times->shares.idle = 1.0 / 11;
+  report.runs[0].times->shares.by_cause.fill(1.0 / 12);
+  report.runs[0].times->shares.idle = 1.0 / 12;
   Json names = Json::array();
   const Json datasets = Json(formats_detail::chart_data(report).sets);
   for (const Json& row : datasets["parts"]) names.push_back(row["part"]);
@@ -160,8 +160,8 @@ TEST_CASE("length bins are named by their upper bound and shares are of the data
 TEST_CASE("a waterfall's parts add up to each run's total in whole units") {
   Report report = example_report();
   report.runs[0].times->gpu_days = 5.00049;
-  report.runs[0].times->shares.by_cause.fill(1.0 / 11);
-  report.runs[0].times->shares.idle = 1.0 / 11;
+  report.runs[0].times->shares.by_cause.fill(1.0 / 12);
+  report.runs[0].times->shares.idle = 1.0 / 12;
   const Json rows = Json(formats_detail::chart_data(report).sets)["waterfall"];
   std::map<std::string, long> parts;
   std::map<std::string, long> totals;

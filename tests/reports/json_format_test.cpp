@@ -93,6 +93,7 @@ TEST_CASE("report.json keeps its keys and their order, timings last") {
                                                              "pipeline_fraction",
                                                              "states_fraction",
                                                              "optimizer_fraction",
+                                                             "host_fraction",
                                                              "overhead_fraction",
                                                              "idle_fraction",
                                                              "measured_fraction",
@@ -130,7 +131,8 @@ TEST_CASE("report.json keeps its keys and their order, timings last") {
   CHECK(keys(written["runs"][0]["groups"][0]) ==
         std::vector<std::string>{"capacity_tokens", "sp_degree", "cp_degree", "gc_layers", "zero_stage",
                                  "n_dp_ranks", "micro_batches_per_rank", "packs", "iterations", "feasible",
-                                 "peak_memory_bytes", "gpu_memory_bytes", "memory"});
+                                 "memory_verdict", "memory_error", "peak_memory_bytes",
+                                 "allocated_memory_bytes", "gpu_memory_bytes", "memory"});
   CHECK(keys(written["timings"]) == std::vector<std::string>{"total_s", "peak_memory_bytes", "runs"});
 }
 

@@ -86,11 +86,9 @@ TEST_CASE("a scenario with what is required has the documented defaults") {
   CHECK(scenario.training.zero_stage == 1);
   // How the framework of the profile goes about a step.
   CHECK(scenario.hardware.name == "h100-sxm-public-fa2");
-  CHECK(scenario.plan ==
-        ParallelPlan{
-            .n_gpus = 32,
-            .zero_stage = 1,
-            .execution = {.launch_s = kTorchLaunch_s, .fp32_gradients = true, .overlaps_states = false}});
+  CHECK(scenario.plan == ParallelPlan{.n_gpus = 32,
+                                      .zero_stage = 1,
+                                      .execution = {.fp32_gradients = true, .overlaps_states = false}});
   CHECK(scenario.lengths.mix.size() == 1);
   CHECK_FALSE(scenario.lengths.count);
   CHECK_FALSE(scenario.lengths.with_replacement);
@@ -156,8 +154,7 @@ TEST_CASE("every member of a scenario is read") {
   CHECK(scenario.plan == ParallelPlan{.n_gpus = scenario.cluster.n_gpus(),
                                       .tp_degree = 2,
                                       .zero_stage = 2,
-                                      .execution = {.launch_s = kTorchLaunch_s,
-                                                    .bucket_elements = 1000,
+                                      .execution = {.bucket_elements = 1000,
                                                     .fp32_gradients = false,
                                                     .overlaps_states = true,
                                                     .recompute_stops_early = true},

@@ -75,74 +75,6 @@ void set_times(const PositiveFit& times, FrameworkFit& fit) {
   }
 }
 
-struct FrameworkMemoryFit {
-  FittedNumber reserved_bytes = {.name = "reserved_bytes"};
-  FittedNumber logits_bytes_per_vocab_entry = {.name = "logits_bytes_per_vocab_entry"};
-  bool is_measured = false;  // two steps or more with a measured peak; else both numbers are 0
-};
-
-// Both numbers are linear in the bytes once the moments of the peaks are given.
-Eigen::Vector2d memory_numbers(const Eigen::MatrixX2d& columns, const Eigen::VectorXd& bytes) {
-  Eigen::Vector2d x = least_squares(columns, bytes);
-  if (x[1] < 0) x = Eigen::Vector2d(std::max(0.0, bytes.mean()), 0);
-  const double squares = columns.col(1).squaredNorm();
-  if (x[0] < 0) x = Eigen::Vector2d(0, squares > 0 ? std::max(0.0, columns.col(1).dot(bytes) / squares) : 0);
-  return x;
-}
-
-// Least squares on measured peaks, neither number under 0. Peaks are at the loss or elsewhere, by the
-// numbers themselves.
-FrameworkMemoryFit fit_framework_memory(const Steps& steps) {
-  FrameworkMemoryFit fit;
-  Steps peaks;
-  for (const MeasuredStep* step : steps) {
-    if (step->row->peak_memory_bytes) peaks.push_back(step);
-  }
-  fit.is_measured = peaks.size() >= 2;
-  if (!fit.is_measured) return fit;
-  const auto n = static_cast<Eigen::Index>(peaks.size());
-  Eigen::MatrixX2d columns(n, 2);
-  Eigen::VectorXd bytes(n);
-  // All at the loss at first; then where the numbers before put them.
-  FrameworkFactors factors{.logits_bytes_per_vocab_entry = 1e6};
-  Eigen::Vector2d x(0, 0);
-  for (int round = 0; round < 20; ++round) {
-    for (Eigen::Index i = 0; i < n; ++i) {
-      const MeasuredStep& step = *peaks[static_cast<std::size_t>(i)];
-      const MemoryPeak peak = peak_memory_of(step, factors);
-      columns(i, 0) = 1;
-      columns(i, 1) = peak.logits_bytes / factors.logits_bytes_per_vocab_entry;
-      bytes[i] =
-          *step.row->peak_memory_bytes - (peak.total_bytes() - peak.logits_bytes - peak.reserved_bytes);
-    }
-    const Eigen::Vector2d before = x;
-    x = memory_numbers(columns, bytes);
-    factors.reserved_bytes = x[0];
-    factors.logits_bytes_per_vocab_entry = std::max(x[1], 1e-6);
-    if ((x - before).cwiseAbs().maxCoeff() <= 1e-9 * x.cwiseAbs().maxCoeff()) break;
-  }
-  const double variance = (columns * x - bytes).squaredNorm() / std::max(1.0, static_cast<double>(n - 2));
-  const Eigen::Matrix2d covariance = variance * inverse_normal(columns);
-  fit.reserved_bytes = {fit.reserved_bytes.name, x[0], std::sqrt(std::abs(covariance(0, 0)))};
-  fit.logits_bytes_per_vocab_entry = {fit.logits_bytes_per_vocab_entry.name, x[1],
-                                      std::sqrt(std::abs(covariance(1, 1)))};
-  return fit;
-}
-
-void set_memory_factors(FrameworkFactors& factors, const FrameworkMemoryFit& memory) {
-  factors.reserved_bytes = memory.reserved_bytes.value;
-  factors.logits_bytes_per_vocab_entry = memory.logits_bytes_per_vocab_entry.value;
-}
-
-void set_memory(const Steps& steps, FrameworkFit& fit) {
-  const FrameworkMemoryFit memory = fit_framework_memory(steps);
-  set_memory_factors(fit.profile.factors, memory);
-  for (const FittedNumber& number : {memory.reserved_bytes, memory.logits_bytes_per_vocab_entry}) {
-    fit.numbers.push_back(number);
-    if (!memory.is_measured) fit.assumed.push_back(number.name);
-  }
-}
-
 void add_errors(const FrameworkFitRow& row, double n, FrameworkFit& fit) {
   const double error = std::abs(row.predicted_s / row.measured_s - 1);
   const double left_out_error = std::abs(row.left_out_s / row.measured_s - 1);
@@ -166,10 +98,7 @@ void add_rows(const std::vector<MeasuredStep>& steps, FrameworkFit& fit) {
     row.predicted_s = step.terms.time_s(time_factors(fit.profile.factors));
     row.left_out_s = step.terms.time_s(with_assumed(fit_times(others).values));
     row.measured_memory_bytes = step.row->peak_memory_bytes;
-    row.predicted_memory_bytes = peak_memory_of(step, fit.profile.factors).total_bytes();
-    FrameworkFactors without_row = fit.profile.factors;
-    set_memory_factors(without_row, fit_framework_memory(others));
-    row.left_out_memory_bytes = peak_memory_of(step, without_row).total_bytes();
+    row.predicted_memory_bytes = allocated_bytes(step);
     add_errors(row, n, fit);
     left_out_squares += std::pow(row.left_out_s / row.measured_s - 1, 2) / n;
     if (row.measured_memory_bytes) {
@@ -200,7 +129,6 @@ FrameworkFit fit_framework_profile(const Measurements& measurements,
   FrameworkFit fit;
   fit.description = options.description;
   set_times(fit_times(all), fit);
-  set_memory(all, fit);
   const MeasuredStep& largest =
       *std::ranges::max_element(steps, {}, [](const MeasuredStep& step) { return step.plan.n_gpus; });
   fit.profile.execution = largest.plan.execution;

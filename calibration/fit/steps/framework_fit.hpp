@@ -24,8 +24,7 @@ struct FrameworkFitRow {
   double predicted_s = 0;
   double left_out_s = 0;                             ///< by a fit without the row
   std::optional<double> measured_memory_bytes = {};  ///< where it was measured
-  double predicted_memory_bytes = 0;
-  double left_out_memory_bytes = 0;  ///< by a fit without the row
+  double predicted_memory_bytes = 0;  ///< by the styles of the step's plan; nothing of it is fitted
 };
 
 struct FrameworkFit {
@@ -42,10 +41,10 @@ struct FrameworkFit {
 };
 
 /// Fits what measured steps, whose documents are known, take beyond the kernels of a hardware profile: the
-/// time factors, and the memory numbers from peak memory where it was measured. A number that the rows do not
-/// tell (exchanges where no step has groups, the micro-batch's cost where every step has as many) is taken as
-/// what a framework that adds nothing has; the covariance knows of assumed exchange factors that they may be
-/// half or twice as large.
+/// time factors. Peak memory follows from the styles of the plan and is compared where it was measured. A
+/// number that the rows do not tell (exchanges where no step has groups, the micro-batch's cost where every
+/// step has as many) is taken as what a framework that adds nothing has; the covariance knows of assumed
+/// exchange factors that they may be half or twice as large.
 ///
 /// model: by the name in the case; a step of fewer layers is priced as the model cut to these. cluster: the
 /// type of the nodes, for which GPUs share a node. Steps are taken to go as calibration/steps runs them.

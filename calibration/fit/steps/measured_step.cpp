@@ -69,12 +69,11 @@ std::vector<MeasuredStep> measured_steps(const Measurements& measurements,
   return steps;
 }
 
-MemoryPeak peak_memory_of(const MeasuredStep& step, const FrameworkFactors& factors) {
-  const MemoryAssumptions assumptions{.reserved_bytes = factors.reserved_bytes,
-                                      .logits_bytes_per_vocab_entry = factors.logits_bytes_per_vocab_entry};
-  return peak_memory(step.model, step.cluster, step.plan, assumptions,
+double allocated_bytes(const MeasuredStep& step) {
+  return peak_memory(step.model, step.cluster, step.plan, {},
                      static_cast<double>(step.largest_pack_tokens) / step.plan.sequence.ulysses,
-                     step.n_micro_batches);
+                     step.n_micro_batches)
+      .allocated_bytes();
 }
 
 }  // namespace packsim

@@ -27,7 +27,7 @@ std::vector<MeasuredStep> measured_steps(const Measurements& measurements,
                                          const std::function<Transformer(const std::string&)>& model,
                                          const Cluster& cluster, const HardwareProfile& hardware);
 
-/// The peak is that of the step's largest micro-batch.
-MemoryPeak peak_memory_of(const MeasuredStep& step, const FrameworkFactors& factors);
+/// What PyTorch's allocator has handed out at the peak, which is that of the step's largest micro-batch.
+double allocated_bytes(const MeasuredStep& step);
 
 }  // namespace packsim

@@ -28,7 +28,8 @@ PeakLine peak_line(const StepFitProblem& problem, const StepRow& row, int gc_lay
   plan.gc_layers = gc_layers;
   const auto peak = [&](double logits_bytes_per_entry) {
     return peak_memory(problem.model, problem.cluster, plan,
-                       {.logits_bytes_per_vocab_entry = logits_bytes_per_entry}, tokens_per_gpu(row));
+                       {.reserved_bytes = 0, .logits_bytes_per_vocab_entry = logits_bytes_per_entry},
+                       tokens_per_gpu(row));
   };
   const MemoryPeak at_loss = peak(kHuge);
   return {.others_bytes = peak(0).total_bytes(),

@@ -160,8 +160,8 @@ void set_times(const TimeFit& times, StepFit& fit) {
 
 void set_memory(const StepFitProblem& problem, StepFit& fit) {
   const MemoryAssumptions memory = fit_memory_verdicts(problem);
-  fit.profile.factors.reserved_bytes = memory.reserved_bytes;
-  fit.profile.factors.logits_bytes_per_vocab_entry = memory.logits_bytes_per_vocab_entry;
+  fit.profile.factors.reserved_bytes = *memory.reserved_bytes;
+  fit.profile.factors.logits_bytes_per_vocab_entry = *memory.logits_bytes_per_vocab_entry;
   for (const StepRow& row : problem.rows) {
     fit.predicted_gc_layers.push_back(
         fewest_gc_layers(problem.model, problem.cluster, problem.plan_of(row), memory, tokens_per_gpu(row)));

@@ -62,8 +62,6 @@ void add_left_out(const FrameworkFit& fit, std::vector<StepError>& rows) {
   for (StepError& row : rows) {
     if (!row.fit_row) continue;
     row.left_out_error = fitted->left_out_s / row.measured_s - 1;
-    if (row.measured_memory_bytes)
-      row.left_out_memory_error = fitted->left_out_memory_bytes / *row.measured_memory_bytes - 1;
     ++fitted;
   }
 }
@@ -88,10 +86,10 @@ void add_framework(const HardwareProfile& hardware, const Measurements& measurem
     row.with_framework_s = steps[i].terms.time_s(time_factors(factors));
     row.with_framework_error = row.with_framework_s / row.measured_s - 1;
     times.add(row, row.with_framework_error, row.left_out_error);
-    row.with_framework_memory_bytes = peak_memory_of(steps[i], factors).total_bytes();
+    row.with_framework_memory_bytes = allocated_bytes(steps[i]);
     if (!row.measured_memory_bytes) continue;
     row.with_framework_memory_error = row.with_framework_memory_bytes / *row.measured_memory_bytes - 1;
-    peaks.add(row, row.with_framework_memory_error, row.left_out_memory_error);
+    peaks.add(row, row.with_framework_memory_error, row.with_framework_memory_error);
   }
   validation.with_framework = times.summaries();
   validation.memory = peaks.summaries();

@@ -41,8 +41,7 @@ struct StepError {
   double left_out_error = 0;                         ///< of a fit row, by a profile fitted without it
   std::optional<double> measured_memory_bytes = {};  ///< peak, where it was measured
   double with_framework_memory_bytes = 0;
-  double with_framework_memory_error = 0;  ///< this and the next are 0 where no peak was measured
-  double left_out_memory_error = 0;
+  double with_framework_memory_error = 0;  ///< 0 where no peak was measured
 };
 
 struct ErrorSummary {

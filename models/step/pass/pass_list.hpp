@@ -4,11 +4,13 @@
 #include <array>
 #include <span>
 
+#include "models/step/pass/host_wait.hpp"
 #include "models/step/step_price.hpp"
 
 namespace packsim {
 
-/// A part of a pass. The framework's overhead comes before a chunk, in the forward pass.
+/// A part of a pass. The framework's overhead comes before a chunk, in the forward pass, and so does all that
+/// the GPU waits for its host in the micro-batch.
 struct PassPart {
   enum class Kind : std::uint8_t { overhead, embedding, layers, head };
   Kind kind = Kind::layers;
@@ -64,10 +66,17 @@ class PassList {
   PassSegment overhead() const {
     return {.kind = PassSegment::Kind::host, .cause = Cause::overhead, .time_ns = price_.overhead_ns};
   }
+  PassSegment waits_for_host() const {
+    return {
+        .kind = PassSegment::Kind::host, .cause = Cause::host, .time_ns = host_wait(price_, chunk_).wait_ns};
+  }
   /// Calls visit(const PassSegment&, const SegmentPlace&) for all segments of a part, of one of its layers.
   template <typename Visit>
   void for_each_segment(const PassPart& part, Visit visit) const {
-    if (part.kind == PassPart::Kind::overhead) visit(overhead(), SegmentPlace{});
+    if (part.kind == PassPart::Kind::overhead) {
+      visit(overhead(), SegmentPlace{});
+      visit(waits_for_host(), SegmentPlace{});
+    }
     for_each_phase(part, [&](const PricedPhase& phase, SegmentPlace place) {
       for (; place.index < phase.segments.size(); ++place.index) visit(phase.segments[place.index], place);
       for_each_added(part, place.phase, [&](const PassSegment& segment) { visit(segment, place); });

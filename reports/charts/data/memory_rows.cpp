@@ -4,6 +4,7 @@
 
 #include "reports/charts/data/chart_rows.hpp"
 #include "reports/tables/memory_parts.hpp"
+#include "reports/tables/shown_groups.hpp"
 #include "reports/text/gpu_text.hpp"
 #include "reports/text/numbers.hpp"
 
@@ -38,7 +39,7 @@ ChartRows memory_rows(const Report& report) {
                       {"fits", group.feasible},
                       {"group", fmt::format("{}, SP {}", capacity(group.capacity_tokens),
                                             sequence_text(group.sequence))},
-                      {"label", gibibytes_used(group.peak_memory_bytes, group.gpu_memory_bytes)}});
+                      {"label", memory_text(group)}});
       sum_bytes += size_bytes;
     }
   }

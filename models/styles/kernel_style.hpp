@@ -1,0 +1,75 @@
+#pragma once
+
+#include <string_view>
+
+namespace packsim {
+
+/// What a stack launches for one pass of a part of a layer that is neither a matrix product nor attention.
+struct PassKernels {
+  double launches = 1;  ///< kernels that the host launches
+  /// Bytes that these kernels read and write for each value of the part, between them and from memory. 0:
+  /// they are one fused kernel, whose time the hardware profile has.
+  double bytes = 0;
+
+  bool operator==(const PassKernels&) const = default;
+};
+
+struct PartStyle {
+  PassKernels forward = {};
+  PassKernels backward = {};
+
+  const PassKernels& of(bool is_forward) const { return is_forward ? forward : backward; }
+  bool operator==(const PartStyle&) const = default;
+};
+
+inline constexpr PartStyle kNoLaunches = {.forward = {.launches = 0}, .backward = {.launches = 0}};
+
+/// How a stack computes what is neither a matrix product nor attention: which kernels it launches for each
+/// part of a layer, what they move, and what they keep for the backward pass. Each style is one file of this
+/// folder and a row of kernel_styles.hpp. Time, memory, the host's launches and coverage follow from it.
+struct KernelStyle {
+  std::string_view name;
+  std::string_view text;  ///< who runs layers like this
+
+  PartStyle norm = {};
+  PartStyle gemma_norm = {};  ///< a norm that multiplies by 1 + weight in fp32, as Gemma's
+  PartStyle rope = {};
+  PartStyle activation = {};
+  PartStyle residual_add = {};
+  PartStyle embedding =
+      {};  ///< with the tables of rotary positions and the copies of the inputs; launches only
+
+  // What is kept for the backward pass, in bytes for each value. A product that reads a norm's output keeps
+  // it as well.
+  double norm_kept_bytes = 0;
+  double gemma_norm_kept_bytes = 0;
+  double activation_kept_bytes = 0;
+  /// The relative error of a peak of memory, which is also the share that searches leave free.
+  double memory_error = 0;
+
+  // Attention: launches, and bytes that the backward pass moves beside the kernel for each value of queries,
+  // and of keys and values together.
+  double attention_launches = 1;
+  double attention_backward_launches = 1;
+  double query_copy_bytes = 0;
+  double key_value_copy_bytes = 0;
+
+  /// Whether products with the same input are kernels of their own, so that the gradients of that input have
+  /// to be added up.
+  bool adds_input_gradients = false;
+  // Beside the two products of a LoRA adapter: for each value of its input, and of its output.
+  PartStyle adapter_input = kNoLaunches;
+  PartStyle adapter_output = kNoLaunches;
+
+  // Seconds of the host, in launches of a plain PyTorch op (ExecutionStyle::launch_s).
+  double launch_cost = 1;  ///< of one launch
+  double recomputed_launch_cost =
+      1;                       ///< of one launch in a recomputed layer, whose tensors are packed and unpacked
+  double layer_launches = 0;   ///< in each pass through a layer, beside its kernels
+  double varlen_launches = 0;  ///< of attention over several documents, in each pass through a layer
+  double tensor_launches = 0;  ///< in each step, for every tensor that is trained
+
+  bool operator==(const KernelStyle&) const = default;
+};
+
+}  // namespace packsim

@@ -1,0 +1,149 @@
+#include "models/step/pass/host_wait.hpp"
+
+#include <array>
+#include <catch2/catch.hpp>
+
+#include "models/step/pass/pass_time.hpp"
+#include "models/step/plan_account.hpp"
+#include "models/step/step_pricer.hpp"
+#include "tests/models/expert_models.hpp"
+#include "tests/models/llama_8b.hpp"
+#include "tests/models/pricing.hpp"
+
+using namespace packsim;
+using namespace packsim_test;
+
+namespace {
+
+using Lengths = std::vector<std::int32_t>;
+
+constexpr ChunkShape kEightLayers{.n_dense = 8};
+
+ParallelPlan plan_of(const KernelStyle& style, double launch_s) {
+  return {.n_gpus = 1, .execution = {.launch_s = launch_s, .kernels = &style}};
+}
+
+std::int64_t both_passes_ns(const MicroBatchPrice& price, const ChunkShape& chunk) {
+  return forward_time(price, chunk).total_ns + backward_time(price, chunk).total_ns;
+}
+
+// Launches of a layer, forward and backward.
+std::array<double, 2> layer_launches(const Transformer& model, const KernelStyle& style,
+                                     const ParallelPlan& like = {}) {
+  ParallelPlan plan = like;
+  plan.execution.kernels = &style;
+  Pricing pricing(model, plan);
+  const LayerPrices& layer = pricing.pricer.tokens(1024).layers[0];
+  return {layer.forward.n_kernels, layer.backward.n_kernels};
+}
+
+}  // namespace
+
+TEST_CASE("A GPU that waits for its host takes as long as the launches, another as long as its kernels") {
+  const Lengths one = {1};
+  Pricing late(kLlama8b, plan_of(kFusedKernels, 1e-3));
+  const MicroBatchPrice price = late.pricer.micro_batch(1, one);
+  // Forward: 7 products, 2 norms, rope of queries and of keys, attention, swiglu and 2 residual adds = 15.
+  // Backward: two products for each of the 7, one kernel for each of the other 8 = 22. The mean of 1 ms is
+  // far above what any of them takes.
+  CHECK(both_passes_ns(price, kEightLayers) == 8 * (15 + 22) * 1'000'000);
+  CHECK(host_wait(price, kEightLayers).lead_ns == 0);
+  CHECK(host_wait(price, kEightLayers).launched_s == Approx(8 * 37e-3));
+
+  const Lengths long_one = {1 << 17};
+  Pricing in_time(kLlama8b, plan_of(kFusedKernels, 0));
+  CHECK(host_wait(late.pricer.micro_batch(1 << 17, long_one), kEightLayers).wait_ns == 0);
+  CHECK(both_passes_ns(late.pricer.micro_batch(1 << 17, long_one), kEightLayers) ==
+        both_passes_ns(in_time.pricer.micro_batch(1 << 17, long_one), kEightLayers));
+}
+
+TEST_CASE("Launches of a forward pass hide behind a longer backward pass, as far as the queue reaches") {
+  MicroBatchPrice price;
+  TokenPrices tokens;
+  // Per layer: forward 10 us of kernels and 20 us of launches, backward 40 and 20.
+  tokens.layers[0].forward.add({.time_ns = 10'000, .n_kernels = 20});
+  tokens.layers[0].backward.add({.time_ns = 40'000, .n_kernels = 20});
+  price.tokens = &tokens;
+  price.host.launch_s = 1e-6;
+  // 8 layers: kernels take 400 us and launches 320. The host gains 80 us in each micro-batch, until the queue
+  // of 1000 launches is full of three micro-batches, 1.25 us a kernel.
+  const HostWait few = host_wait(price, kEightLayers);
+  CHECK(few.wait_ns == 0);
+  CHECK(static_cast<double>(few.lead_ns) == Approx(1'250'000).epsilon(0.02));
+  // 100 layers: the queue of 1000 launches holds the kernels of 50 layers' backward passes, 2 ms. The forward
+  // pass is launched in 2 ms and takes 1: the first layers run from the queue, and nothing waits.
+  CHECK(host_wait(price, {.n_dense = 100}).wait_ns == 0);
+  // 300 layers: 6 ms of launches against 3 ms of kernels and 2 ms of queue: 1 ms of waiting.
+  CHECK(host_wait(price, {.n_dense = 300}).wait_ns == 1'000'000);
+}
+
+TEST_CASE("A recomputed layer is launched once more, at its own cost") {
+  const Lengths one = {1};
+  ParallelPlan plan = plan_of(kFusedKernels, 1e-3);
+  plan.gc_layers = 8;
+  Pricing pricing(kLlama8b, plan);
+  ChunkShape chunk = kEightLayers;
+  chunk.n_checkpointed = 8;
+  CHECK(both_passes_ns(pricing.pricer.micro_batch(1, one), chunk) == 8 * (15 + 22 + 15) * 1'000'000);
+
+  ParallelPlan eager = plan;
+  eager.execution.kernels = &kEagerKernels;
+  Pricing eager_pricing(kLlama8b, eager);
+  const MicroBatchPrice price = eager_pricing.pricer.micro_batch(1, one);
+  CHECK(price.host.recomputed_launch_s == Approx(3 * price.host.launch_s));
+}
+
+TEST_CASE("Attention over several documents costs the host of eager code more") {
+  Pricing pricing(kLlama8b, plan_of(kEagerKernels, 1e-3));
+  const Lengths one = {64};
+  const Lengths two = {32, 32};
+  const double more_s = host_wait(pricing.pricer.micro_batch(64, two), kEightLayers).launched_s -
+                        host_wait(pricing.pricer.micro_batch(64, one), kEightLayers).launched_s;
+  CHECK(more_s == Approx(8 * 2 * kEagerKernels.varlen_launches * 1e-3));
+}
+
+TEST_CASE("Styles launch what PyTorch's dispatcher counts, within 5 %") {
+  struct Counted {
+    const char* family;
+    Transformer model;
+    double forward;
+    double backward;
+  };
+  Transformer qwen2 = kLlama8b;
+  qwen2.qkv_bias = true;
+  Transformer qwen3 = kLlama8b;
+  qwen3.qk_norm = true;
+  Transformer gemma2 = kLlama8b;
+  gemma2.output_norms = true;
+  Transformer gemma3 = gemma2;
+  gemma3.qk_norm = true;
+  // transformers 5.17.0, PyTorch 2.13.0; the backward pass of attention is 3 kernels and a slice's
+  // gradient 2.
+  for (const Counted& counted :
+       {Counted{"llama", kLlama8b, 38, 78}, Counted{"qwen2", qwen2, 38, 81}, Counted{"qwen3", qwen3, 54, 110},
+        Counted{"gemma2", gemma2, 62, 114}, Counted{"gemma3", gemma3, 82, 148}}) {
+    CAPTURE(counted.family);
+    const auto [forward, backward] = layer_launches(counted.model, kEagerKernels);
+    CHECK(forward == Approx(counted.forward).epsilon(0.05));
+    CHECK(backward == Approx(counted.backward).epsilon(0.05));
+  }
+  const auto [autocast_forward, autocast_backward] =
+      layer_launches(kLlama8b, kEagerKernels, {.execution = {.optimizer = &kAdamWFp32}});
+  CHECK(autocast_forward == Approx(48).epsilon(0.05));
+  CHECK(autocast_backward == Approx(93).epsilon(0.05));
+  const auto [lora_forward, lora_backward] = layer_launches(kLlama8b, kEagerKernels, {.lora_rank = 16});
+  CHECK(lora_forward == Approx(94).epsilon(0.05));
+  CHECK(lora_backward == Approx(136).epsilon(0.05));
+}
+
+TEST_CASE("The account of a plan has what the host makes its GPUs wait, with the doubt of a launch") {
+  const Lengths one = {1};
+  ParallelPlan plan = plan_of(kFusedKernels, 1e-3);
+  Pricing pricing(kLlama8b, plan);
+  const MicroBatchPrice price = pricing.pricer.micro_batch(1, one);
+  PlanAccount account(pricing.pricer);
+  account.add_micro_batches(price, 2);
+  const HostWait host = host_wait(price, pricing.pricer.chunk(0));
+  const AccountedTime total = account.total().total(Cause::host);
+  CHECK(total.time_s == Approx(2e-9 * static_cast<double>(host.wait_ns)));
+}

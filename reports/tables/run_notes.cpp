@@ -41,12 +41,12 @@ std::vector<RunNote> run_notes(const Report& report) {
       notes.push_back({run.name, "failed: " + *run.failure});
     } else if (!run.feasible) {
       notes.push_back({run.name, "does not fit in GPU memory: " + memory_excess(run)});
-    } else if (std::ranges::any_of(run.groups, may_not_fit)) {
-      notes.push_back({run.name, may_not_fit_text(run)});
     } else if (!run.differences.empty()) {
       notes.push_back(
           {run.name, fmt::format("is not compared with the others: {}", fmt::join(run.differences, "; "))});
     }
+    if (run.feasible && std::ranges::any_of(run.groups, may_not_fit))
+      notes.push_back({run.name, may_not_fit_text(run), false});
     if (run.repacking) notes.push_back({run.name, repacking_text(*run.repacking), false});
   }
   return notes;

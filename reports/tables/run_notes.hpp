@@ -14,8 +14,8 @@ struct RunNote {
   bool is_problem = true;  ///< whether the run has no result, or one that is not compared
 };
 
-/// Notes concern all runs that failed, do not fit in memory, train another job than was asked for, or are
-/// packed anew in each epoch.
+/// Notes concern all runs that failed, do not or may not fit in memory, train another job than was asked for, or
+/// are packed anew in each epoch.
 std::vector<RunNote> run_notes(const Report& report);
 
 }  // namespace packsim::formats_detail

@@ -242,6 +242,21 @@ TEST_CASE("a run that does not fit is not marked as one of another job") {
   CHECK_FALSE(holds(text, "another job"));
 }
 
+TEST_CASE("a run that may not fit says so, beside what it is not compared for") {
+  Report report = example_report();
+  PlannedGroup& group = report.runs[0].groups[0];
+  group.verdict = MemoryVerdict::may_not_fit;
+  group.memory_error = 0.05;
+  group.peak_memory_bytes = 80.0 * 1024 * 1024 * 1024;
+  group.gpu_memory_bytes = 79.6 * 1024 * 1024 * 1024;
+  report.runs[0].differences = {"trains nothing"};
+  const std::string text = to_terminal(report, {.width_columns = 200});
+  CHECK(holds(text,
+              "may not fit in GPU memory: group 128K needs 80.0 of 79.6 GiB, and the estimate may be 5 % too "
+              "low"));
+  CHECK(holds(text, "is not compared with the others: trains nothing"));
+}
+
 TEST_CASE("the next run is named in the verdict however many groups the best one has") {
   Report report = example_report();
   report.runs[1].groups.resize(8, report.runs[1].groups[0]);

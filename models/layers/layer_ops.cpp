@@ -193,9 +193,11 @@ struct OpList {
                     .rows = tile_rows(part),
                     .out = layer.out_width().on_gpu(plan.tp_degree) / shares,
                     .in = layer.in_width().on_gpu(plan.tp_degree)};
-    if (is_fp8(plan.precision) && part.tokens != LayerPart::Tokens::own)
+    if (is_fp8(plan.precision) && part.tokens != LayerPart::Tokens::own) {
       quantise(product, shares_input ? 0 : n_local(layer.copies));
-    if (casts_in_passes(plan)) autocast(product, layer, n_alike);
+    } else if (casts_in_passes(plan)) {
+      autocast(product, layer, n_alike);
+    }
     // The cast reads 4 bits and writes bf16; a device copy reads and writes every byte.
     if (plan.frozen_weights == FrozenWeights::nf4)
       product.casts.weight =

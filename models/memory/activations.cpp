@@ -66,9 +66,7 @@ bool is_tiled(const LayerPart& part, const ParallelPlan& plan) {
 }
 
 double norm_bytes(const LayerPart& part, const Transformer& model, const ParallelPlan& plan) {
-  const KernelStyle& style = *plan.execution.kernels;
-  const double inside = model.output_norms ? style.gemma_norm_kept_bytes : style.norm_kept_bytes;
-  return inside + (part.feeds_product ? kBf16 : 0);
+  return plan.execution.kernels->kept_of_norm(model.output_norms) + (part.feeds_product ? kBf16 : 0);
 }
 
 // Bytes that autograd keeps of a part for each such token, without adapters.

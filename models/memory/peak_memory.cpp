@@ -238,7 +238,7 @@ double loss_bytes(const Job& job) {
   const LossStyle& loss = *job.plan.execution.loss;
   // A norm that is not trained keeps no normalised value.
   const double norm_bytes =
-      job.plan.execution.kernels->norm_kept_bytes + (job.plan.lora_rank > 0 ? 0 : kBf16);
+      job.plan.execution.kernels->kept_of_norm(job.model.output_norms) + (job.plan.lora_rank > 0 ? 0 : kBf16);
   return vocabulary * loss.logits_bytes + job.model.hidden_size * (norm_bytes + loss.hidden_bytes);
 }
 

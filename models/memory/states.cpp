@@ -24,8 +24,9 @@ void add_states(const ParallelPlan& plan, double weights, double trained, int n_
   };
   const double shard = per_gpu(trained, shards_optimizer(plan));
   const OptimizerKind& optimizer = *plan.execution.optimizer;
-  // LoRA's frozen weights stay in bf16, and its adapters take the bytes of both formats.
+  // Frozen weights are in bf16 whatever the optimizer. What adapters in fp32 take beyond that counts below.
   double weight_bytes = plan.lora_rank > 0 ? kBf16 : optimizer.weight_bytes;
+  if (plan.lora_rank > 0) states.optimizer_bytes += (optimizer.weight_bytes - kBf16) * shard;
   // FSDP's SHARD_GRAD_OP, as ZeRO 2: fp32 weights are sharded, and gathered in bf16 once a step.
   if (weight_bytes == kFp32 && shards_gradients(plan) && !shards_weights(plan)) {
     weight_bytes = kBf16;

@@ -69,6 +69,8 @@ struct KernelStyle {
   double varlen_launches = 0;  ///< of attention over several documents, in each pass through a layer
   double tensor_launches = 0;  ///< in each step, for every tensor that is trained
 
+  double kept_of_norm(bool is_gemma) const { return is_gemma ? gemma_norm_kept_bytes : norm_kept_bytes; }
+
   bool operator==(const KernelStyle&) const = default;
 };
 

@@ -20,11 +20,12 @@ struct LossStyle {
   bool operator==(const LossStyle&) const = default;
 };
 
-/// transformers since 5.0: bf16 logits become fp32, their log-softmax is kept, and the backward pass makes a
-/// gradient of it and that of the logits: three tensors of fp32 at the peak. 29 measured runs peak there. The
-/// dispatcher counts 14 and 22 bytes moved; rows that do not fit into shared memory, as of all current
-/// vocabularies, are read three times by PyTorch's log-softmax and their gradient twice (SoftMax.cu,
-/// cunn_SoftMaxForward and cunn_SoftMaxBackward), which makes 22 and 26.
+/// transformers 5.17: bf16 logits become fp32, their log-softmax is kept, and the backward pass makes a
+/// gradient of it and that of the logits: three tensors of fp32 at the peak. That is where nine measured runs
+/// have theirs (docs/accuracy/transformers.md). The dispatcher counts 14 and 22 bytes moved. PyTorch's
+/// log-softmax reads a row three times, for the largest value, the sum and the output, and its gradient
+/// twice, unless the row fits into shared memory (SoftMax.cu, cunn_SoftMaxForward and cunn_SoftMaxBackward).
+/// That makes 22 and 26, which is too much for vocabularies below some 50 000.
 inline constexpr LossStyle kUpcastLoss = {
     .name = "upcast",
     .text = "logits in fp32, their log-softmax and its gradient (transformers, torchtitan)",

@@ -1,6 +1,9 @@
 #include "experiment/plans/planned_strategy.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <stdexcept>
 #include <utility>
 
 #include "experiment/plans/plan_group.hpp"
@@ -31,6 +34,12 @@ GroupRuns run_groups(const Scenario& scenario, const StrategySpec& spec, std::sp
     const GroupPlan& scheduled = placed.schedule.groups[g];
     const int n_micro_batches =
         iterations_differ ? most_rounds(placed.schedule.placed) : scheduled.micro_batches_per_rank;
+    if (base.optimizer_in_backward && n_micro_batches > 1) {
+      throw std::invalid_argument(
+          fmt::format("optimizer_in_backward: expected one micro-batch for each rank in a step, as gradients "
+                      "of several have to be kept and added up, got {}",
+                      n_micro_batches));
+    }
     PlannedGroup& group = runs.groups.emplace_back(
         plan_group(scenario, base, groups[g], most_tokens(packed.batches[g]), n_micro_batches));
     group.n_dp_ranks = scheduled.n_dp_ranks;

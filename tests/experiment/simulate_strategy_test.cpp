@@ -116,3 +116,18 @@ TEST_CASE("Traced steps follow each other, and their memory is that of the memor
   // All steps together train every pack, the largest one too, and without a pipeline one pack at a time.
   CHECK(most_bytes == Approx(traced.plan.groups[0].peak_memory_bytes).epsilon(1e-12));
 }
+
+TEST_CASE("An optimizer in the backward pass is refused where a rank has several micro-batches in a step") {
+  const TempFolder folder;
+  Scenario scenario = small_scenario(folder);
+  scenario.plan.zero_stage = 0;
+  scenario.plan.optimizer_in_backward = true;
+  scenario.plan.execution.optimizer = &kAdamWBf16;
+  scenario.strategies.resize(1);
+  // 262 144 tokens on two ranks are four packs of 32 768 each.
+  const Report report = compare_strategies(scenario, {.keeps_failures = true});
+  REQUIRE(report.runs[0].failure.has_value());
+  CHECK_THAT(*report.runs[0].failure,
+             Contains("optimizer_in_backward: expected one micro-batch for each rank in a "
+                      "step, as gradients of several have to be kept and added up, got 4"));
+}

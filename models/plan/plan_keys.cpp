@@ -295,7 +295,7 @@ const std::vector<PlanKey>& all_keys() {
           "A "
           "GPU waits for its host where launches take longer than kernels. 0 for CUDA graphs.",
           {.profile = SaidByProfile::may,
-           .said = "{} s a kernel launch",
+           .said = "a kernel launch takes {} s",
            .default_text =
                "the framework profile's, or 13.5e-6: a linear layer of PyTorch on a Xeon 8480C. From "
                "a Grace CPU it is 33e-6 to 37e-6"}),

@@ -47,8 +47,7 @@ const std::vector<SetMaker>& set_makers() {
        }},
       {{"steps-kernels", "steps"}, validate_published_steps},
       {{"steps-held-out", "steps-stack-left-out"}, validate_held_out_steps},
-      {{"steps-transformers"},
-       [](const DataPaths& data) { return std::vector{validate_transformers_steps(data)}; }},
+      {{"steps-transformers", "steps-transformers-left-out"}, validate_transformers_steps},
       {{"steps-memory"}, [](const DataPaths& data) { return std::vector{validate_step_memory(data)}; }},
   };
   return makers;

@@ -38,7 +38,7 @@ struct PackArguments {
   PackRequest request;
   std::optional<std::int64_t> window_samples;  // none: the strategy's default
   GivenOptions options;
-  Padding padding = Padding::none;
+  std::string padding;  // empty: the strategy's default
   std::int64_t pad_multiple_tokens = 1;
   std::string order;  // empty: the strategy's default
   LastIteration last_iteration = LastIteration::repeat;
@@ -62,6 +62,10 @@ struct PackOutcome {
 
 PackOrder pack_order(const PackArguments& arguments, const Strategy& strategy) {
   return policy_value(kPackOrderNames, arguments.order).value_or(strategy.default_order);
+}
+
+Padding pack_padding(const PackArguments& arguments, const Strategy& strategy) {
+  return policy_value(kPaddingNames, arguments.padding).value_or(strategy.default_padding());
 }
 
 // The GPUs and groups for a strategy that forms whole iterations, without prices.
@@ -107,7 +111,8 @@ PackOutcome pack_and_measure(const PackArguments& arguments, std::span<const std
   for (std::size_t g = 0; g < n_groups; ++g) {
     parallelism.push_back({.gpus_per_pack = of_group("--sp", arguments.sp_degrees, g, n_groups),
                            .gc_layers = of_group("--gc-layers", arguments.gc_layers, g, n_groups)});
-    batches.push_back(micro_batches(outcome.packing, g, arguments.padding, arguments.pad_multiple_tokens));
+    batches.push_back(micro_batches(outcome.packing, g, pack_padding(arguments, *outcome.packing.strategy),
+                                    arguments.pad_multiple_tokens));
   }
   const ScheduleOptions options{.n_gpus = n_gpus,
                                 .tokens_per_iteration = arguments.tokens_per_iteration,
@@ -235,7 +240,7 @@ void write_plan(const PackArguments& arguments, const PackOutcome& outcome,
   facts.tokens_per_iteration = arguments.tokens_per_iteration;
   facts.over_long = arguments.request.over_long;
   facts.empty = arguments.request.empty;
-  facts.padding = arguments.padding;
+  facts.padding = pack_padding(arguments, *outcome.packing.strategy);
   facts.pad_multiple_tokens = arguments.pad_multiple_tokens;
   facts.order = pack_order(arguments, *outcome.packing.strategy);
   facts.last_iteration = arguments.last_iteration;
@@ -291,7 +296,7 @@ OptionValues given_options(const PackArguments& arguments) {
 }
 
 void check_padding(const CLI::App& command, const PackArguments& arguments) {
-  const bool multiple = arguments.padding == Padding::multiple;
+  const bool multiple = arguments.padding == policy_name(kPaddingNames, Padding::multiple);
   if (multiple != (command.count("--pad-multiple") > 0)) {
     throw std::invalid_argument("--pad-multiple: expected with --padding multiple, and only with it");
   }
@@ -338,7 +343,8 @@ void add_pack_command(CLI::App& app, const CommandContext& context) {
   add_policy(*command, "--over-long", a->request.over_long, kOverLongNames,
              "Samples over the longest capacity");
   add_policy(*command, "--empty", a->request.empty, kEmptyNames, "Samples without tokens");
-  add_policy(*command, "--padding", a->padding, kPaddingNames, "Padding");
+  command->add_option("--padding", a->padding, "How rows are padded (default: the strategy's own)")
+      ->check(member_check(names_in(kPaddingNames)));
   command->add_option("--pad-multiple", a->pad_multiple_tokens, "Multiple for --padding multiple")
       ->transform(token_check(1, kLongestCapacityTokens));
   command->add_option("--order", a->order, "How packs become iterations (default: the strategy's own)")

@@ -76,6 +76,9 @@ struct Strategy {
   /// True if the strategy needs the cost of packs on the cluster (BatchGroup::cost).
   bool needs_prices = false;
 
+  /// The padding, unless the scenario says otherwise: rows of a micro-batch are made equally long, as in every
+  /// trainer that does not put samples one after another.
+  Padding default_padding() const { return layout == Layout::rows ? Padding::longest : Padding::none; }
   bool forms_iterations() const { return plan_batches != nullptr; }
   /// Whether the scenario gives several groups.
   bool takes_groups() const { return pack_groups != nullptr || (mixes_groups && !chooses_groups); }

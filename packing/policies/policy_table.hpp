@@ -53,7 +53,10 @@ inline constexpr std::array kPolicies = {
     word_policy<&Policies::padding, kPaddingNames>(
         "padding", PolicyUse::packs,
         "How rows are padded: `none`, to the `longest` of the micro-batch, to the `capacity`, or to a "
-        "`multiple` of `pad_multiple_tokens`."),
+        "`multiple` of `pad_multiple_tokens`. Rows of a padding-free trainer, which puts them one after "
+        "another, "
+        "have `none`.",
+        "`longest` for none and sorted, whose samples are rows of their own, else `none`"),
     integer_policy<&Policies::pad_multiple_tokens>("pad_multiple_tokens", PolicyUse::packs, 1,
                                                    kLongestCapacityTokens,
                                                    "The number of tokens of which rows become a multiple.",

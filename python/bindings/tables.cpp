@@ -55,6 +55,7 @@ py::dict row_of(const Strategy& strategy) {
   row["layout"] = strategy.layout == Layout::rows ? "rows" : "packed";
   row["options"] = rows_of(strategy.options);
   row["default_order"] = text(policy_name(kPackOrderNames, strategy.default_order));
+  row["default_padding"] = text(policy_name(kPaddingNames, strategy.default_padding()));
   row["default_window_samples"] = strategy.default_window_samples;
   row["cuts_samples"] = strategy.cuts_samples;
   row["several_capacities"] = strategy.pack_groups != nullptr || strategy.mixes_groups;

@@ -37,7 +37,7 @@ def make_plan(
     curriculum_iterations: int = 0,
     epochs: int = 1,
     seed: int = 1024,
-    padding: Literal["none", "longest", "capacity", "multiple"] = "none",
+    padding: Literal["none", "longest", "capacity", "multiple"] | None = None,
     pad_multiple_tokens: int = 1,
     loss_tokens: LengthsLike | LossSpans | None = None,
     normaliser: str = "stable",
@@ -70,7 +70,8 @@ def make_plan(
     epochs, seed : int
         Epoch e shuffles packs with seed + e.
     padding, pad_multiple_tokens
-        What the trainer pads to; the collator reads it from the plan.
+        What the trainer pads to; the collator reads it from the plan. By default the longest row of a
+        micro-batch for strategies whose samples are rows of their own, and nothing for others.
     loss_tokens : LossSpans or array_like of int, shape (n_samples,), optional
         Which tokens of each sample have loss, or how many, by default all but the first. Packings that cut
         samples need LossSpans, as `measure_lengths(...).loss_spans` has them.
@@ -131,7 +132,7 @@ def make_plan(
     if loss_tokens is not None:
         with problems.collected():
             losses = losses_of_items(packing, loss_tokens)
-    policy, multiple = checked_padding(padding, pad_multiple_tokens, problems)
+    policy, multiple = checked_padding(row.default_padding if padding is None else padding, pad_multiple_tokens, problems)
     arguments = {
         "order": problems.word("order", row.default_order if order is None else order, _ORDERS),
         "last_iteration": problems.word("last_iteration", last_iteration, _LAST_ITERATIONS),

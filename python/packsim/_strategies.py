@@ -26,6 +26,8 @@ class Strategy:
         The names of the options that it reads; `packsim.options` describes them.
     default_order
         How packs become iterations where nothing else is asked for.
+    default_padding
+        What rows are padded to where nothing else is asked for.
     default_window_samples
         It packs every so many samples on their own where nothing else is asked for; 0: all together.
     cuts_samples
@@ -46,6 +48,7 @@ class Strategy:
     layout: Literal["packed", "rows"]
     options: tuple[str, ...]
     default_order: str
+    default_padding: str
     default_window_samples: int
     cuts_samples: bool
     several_capacities: bool

@@ -160,7 +160,9 @@ void check_mixture(const Entry& entry, const Strategy& strategy, const StrategyS
 
 // What the strategy has where nothing is said, and what is.
 Policies policies_of(const Strategy& strategy, const StrategyKeys& keys) {
-  Policies policies{.order = strategy.default_order, .window_samples = strategy.default_window_samples};
+  Policies policies{.order = strategy.default_order,
+                    .window_samples = strategy.default_window_samples,
+                    .padding = strategy.default_padding()};
   if (keys.searches_plan) policies.mixture_plan = MixturePlan::prior;
   // Batches of rows come one a rank and step; how many packs go into a step follows from their tokens.
   if (strategy.layout == Layout::rows && keys.options[kBatchSamples] && !keys.searches_plan)

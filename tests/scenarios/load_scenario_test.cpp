@@ -118,6 +118,23 @@ TEST_CASE("a scenario with what is required has the documented defaults") {
   CHECK_FALSE(scenario.cluster.gpu_hour_price);
 }
 
+TEST_CASE("Rows of a micro-batch are padded to the longest unless the scenario says otherwise") {
+  const TempFolder folder;
+  const auto padding = [&](const std::string& strategy, const std::string& said) {
+    return load_text(folder, scenario_text(R"({"strategy": ")" + strategy +
+                                           R"(", "capacity_tokens": 32768, "sp_degree": 1)" + said + "}"))
+        .strategies.at(0)
+        .padding;
+  };
+  for (const Strategy& strategy : strategies()) {
+    if (strategy.takes_groups() || strategy.chooses_groups) continue;
+    CAPTURE(strategy.name);
+    const std::string name(strategy.name);
+    CHECK(padding(name, "") == (name == "none" || name == "sorted" ? Padding::longest : Padding::none));
+  }
+  CHECK(padding("sorted", R"(, "padding": "none")") == Padding::none);
+}
+
 TEST_CASE("every member of a scenario is read") {
   const TempFolder folder;
   const std::string text = R"({

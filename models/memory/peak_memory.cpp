@@ -239,7 +239,8 @@ double loss_bytes(const Job& job) {
   // A norm that is not trained keeps no normalised value.
   const double norm_bytes =
       job.plan.execution.kernels->kept_of_norm(job.model.output_norms) + (job.plan.lora_rank > 0 ? 0 : kBf16);
-  return vocabulary * loss.logits_bytes + job.model.hidden_size * (norm_bytes + loss.hidden_bytes);
+  return vocabulary * loss.held_bytes(job.plan.tp_degree) +
+         job.model.hidden_size * (norm_bytes + loss.hidden_bytes);
 }
 
 // Weights in bf16 that autocast has made of fp32 ones and autograd keeps: of layers that are not

@@ -13,10 +13,15 @@ struct LossStyle {
   std::string_view name;
   std::string_view text;
   double logits_bytes = 0;  ///< held at the peak for each token and vocabulary entry
-  double hidden_bytes =
-      0;                   ///< held at the peak for each token and value of the hidden state, beside the norm
+  /// The same where tensor parallelism splits the vocabulary. 0: as without.
+  double split_logits_bytes = 0;
+  /// Held at the peak for each token and value of the hidden state, beside the norm.
+  double hidden_bytes = 0;
   PartStyle kernels = {};  ///< of the logits, beside the head's products
 
+  double held_bytes(int tp_degree) const {
+    return tp_degree > 1 && split_logits_bytes > 0 ? split_logits_bytes : logits_bytes;
+  }
   bool operator==(const LossStyle&) const = default;
 };
 
@@ -25,11 +30,15 @@ struct LossStyle {
 /// have theirs (docs/accuracy/transformers.md). The dispatcher counts 14 and 22 bytes moved. PyTorch's
 /// log-softmax reads a row three times, for the largest value, the sum and the output, and its gradient
 /// twice, unless the row fits into shared memory (SoftMax.cu, cunn_SoftMaxForward and cunn_SoftMaxBackward).
-/// That makes 22 and 26, which is too much for vocabularies below some 50 000.
+/// That makes 22 and 26, which is too much for vocabularies below some 50 000. With a split vocabulary,
+/// PyTorch's loss_parallel holds four tensors of fp32 while it makes the gradient: log-softmax, gradient of
+/// the likelihood, and the sum of that and the exponential (_nll_loss_and_log_softmax_backward in
+/// torch/distributed/tensor/parallel/loss.py at 02eef6b8).
 inline constexpr LossStyle kUpcastLoss = {
     .name = "upcast",
     .text = "logits in fp32, their log-softmax and its gradient (transformers, torchtitan)",
     .logits_bytes = 12,
+    .split_logits_bytes = 16,
     .hidden_bytes = 2,
     .kernels = {.forward = {.launches = 6, .bytes = 22}, .backward = {.launches = 6, .bytes = 26}}};
 /// The log-softmax and its gradient in fp32. Public peaks of LoRA jobs have 8 bytes a logit more than the

@@ -108,8 +108,8 @@ TEST_CASE("A step moves the bytes of its optimizer, and Muon computes beside") {
 }
 
 TEST_CASE("The loss holds its logits, and the last norm") {
-  const auto logits_bytes = [](const LossStyle& loss) {
-    const ParallelPlan plan{.n_gpus = 1, .execution = {.loss = &loss}};
+  const auto logits_bytes = [](const LossStyle& loss, int tp_degree = 1) {
+    const ParallelPlan plan{.n_gpus = tp_degree, .tp_degree = tp_degree, .execution = {.loss = &loss}};
     return peak_memory(kLlama8b, cluster_of(80e9), plan, {}, 65536).logits_bytes / 65536;
   };
   // Eager norms keep 8 bytes a value; the output of the norm's product 2 more.
@@ -117,6 +117,10 @@ TEST_CASE("The loss holds its logits, and the last norm") {
   CHECK(logits_bytes(kPlainLoss) == Approx(8 * 128256 + (8 + 2) * 4096));
   CHECK(logits_bytes(kVocabularyParallelLoss) == Approx(6 * 128256 + (8 + 2) * 4096));
   CHECK(logits_bytes(kInPlaceLoss) == Approx(2 * 128256 + 8 * 4096));
+  // Each of 8 GPUs has 8 times its own tokens and an eighth of the vocabulary. PyTorch's loss_parallel holds
+  // four tensors of fp32.
+  CHECK(logits_bytes(kUpcastLoss, 8) == Approx(16 * 128256 + (8 + 2) * 4096));
+  CHECK(logits_bytes(kVocabularyParallelLoss, 8) == Approx(6 * 128256 + (8 + 2) * 4096));
 }
 
 TEST_CASE("A peak fits, may not fit, or does not") {

@@ -4,8 +4,12 @@
 
 namespace packsim {
 
-void add_step(FitScope& scope, const Transformer& model, const ParallelPlan& plan) {
-  if (std::ranges::find(scope.models, model.name) == scope.models.end()) scope.models.push_back(model.name);
+void add_step(FitScope& scope, const Transformer& model, const std::string& gpu, const ParallelPlan& plan) {
+  const auto add = [](std::vector<std::string>& names, const std::string& name) {
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  };
+  add(scope.models, model.name);
+  add(scope.gpus, gpu);
   scope.least_gpus = scope.most_gpus == 0 ? plan.n_gpus : std::min(scope.least_gpus, plan.n_gpus);
   scope.most_gpus = std::max(scope.most_gpus, plan.n_gpus);
   for (const PlanTrait trait : plan_traits(model, plan)) {

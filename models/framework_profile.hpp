@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <optional>
@@ -16,19 +17,22 @@ namespace packsim {
 /// The steps to which a framework profile was fitted.
 struct FitScope {
   std::vector<std::string> models = {};  ///< names
+  std::vector<std::string> gpus = {};    ///< names by the driver
   int least_gpus = 0;
   int most_gpus = 0;
   std::vector<PlanTrait> traits = {};  ///< in the order of kPlanTraits; those that at least one step has
+
+  bool has_gpu(std::string_view name) const { return std::ranges::find(gpus, name) != gpus.end(); }
 };
 
-/// Adds a step to the scope.
-void add_step(FitScope& scope, const Transformer& model, const ParallelPlan& plan);
+/// Adds a step on GPUs of that name to the scope.
+void add_step(FitScope& scope, const Transformer& model, const std::string& gpu, const ParallelPlan& plan);
 
 /// What end-to-end steps of one training framework show beyond the kernels of a hardware profile, and how the
 /// framework executes a step. Each is a JSON file in calibration/profiles, with its provenance.
 struct FrameworkProfile {
   std::string name;
-  std::string gpu;       ///< the GPU it was measured on
+  std::string gpu;       ///< the GPU whose kernels its factors are relative to
   std::string source;    ///< what it was fitted to
   std::string hardware;  ///< name or path of the hardware profile to which its factors are relative
   FitScope fitted_on;
@@ -40,7 +44,8 @@ struct FrameworkProfile {
   /// How well the time factors are known: the covariance of their logarithms, [kNTimeFactors x kNTimeFactors]
   /// in the order of kFrameworkNumbers; empty if the profile does not state it.
   std::vector<double> log_covariance;
-  /// Root mean square of the relative errors of steps that were left out of the fit; none if not stated.
+  /// Standard deviation of the relative errors of steps that were left out of the fit, beside what
+  /// log_covariance says; none if not stated.
   std::optional<double> left_out_error;
   /// Number of groups of steps that were left out one after another, such as the models; 0 if not stated. An
   /// error that few groups show is not well known itself.

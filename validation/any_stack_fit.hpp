@@ -17,6 +17,12 @@ namespace packsim {
 /// own, larger than those of stacks, or that test what a fit without them says (kLeftOutTraits).
 class AnyStackFit {
  public:
+  /// How far steps are off whose stack was left out of the fit, as standard deviations of logarithms.
+  struct Spread {
+    double stack_error = 0;      ///< of all steps; FrameworkProfile::left_out_error
+    double attention_error = 0;  ///< of the time of attention, beside that
+  };
+
   /// hardware: of the profile.
   AnyStackFit(const std::vector<PublishedStep>& steps, ClusterHardware& hardware);
 
@@ -24,16 +30,28 @@ class AnyStackFit {
   const std::map<std::string_view, double>& factors() const { return factors_; }
   /// The geometric mean of the factors of all stacks but one; of all, if there is no such stack.
   double factor_without(std::string_view stack) const;
-  /// How far the steps of stacks are off that were left out: the root mean square over stacks, each with the
-  /// mean square over its steps.
-  double left_out_error() const { return left_out_error_; }
+  /// The spread that gives all steps but one stack's the best intervals (interval_score()), each step priced
+  /// without its own stack, and those that no factor was fitted to with the doubts that they raise; of all,
+  /// if there is no such stack.
+  Spread spread_without(std::string_view stack) const;
   const FitScope& scope() const { return scope_; }
 
  private:
+  // A step by the factor of the other stacks.
+  struct LeftOutStep {
+    std::string_view stack;
+    double distance = 0;              // of the logarithms of predicted and published time
+    double attention_share = 0;       // by which an error of attention counts
+    double known_relative_error = 0;  // of kernels and by the profile's doubts
+  };
+
   std::map<std::string_view, double> factors_;
-  double left_out_error_ = 0;
+  std::vector<LeftOutStep> steps_;
   FitScope scope_;
 };
+
+/// How uncertain the profile says that it is.
+void set_spread(const AnyStackFit::Spread& spread, FrameworkProfile& profile);
 
 inline constexpr std::string_view kAnyStackProfile = "any-framework-h100";
 

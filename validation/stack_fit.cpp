@@ -69,7 +69,8 @@ FrameworkProfile profile_of(const StackProfile& stack, const StackFit& fit) {
   profile.source = fmt::format("fitted to published steps (folder validation, sources {})",
                                fmt::join(stack.sources, ", "));
   profile.hardware = stack.hardware;
-  for (const PublishedStep& step : fit.steps) add_step(profile.fitted_on, step.model, step.plan);
+  for (const PublishedStep& step : fit.steps)
+    add_step(profile.fitted_on, step.model, step.cluster.gpu.driver_name, step.plan);
   profile.factors = fit.all.factors();
   profile.execution.launch_s = example.plan.execution.launch_s;
   profile.execution.kernels = example.plan.execution.kernels;

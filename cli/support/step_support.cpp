@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <sstream>
 #include <string_view>
 #include <vector>
@@ -70,6 +71,18 @@ std::string attention_evidence(const KernelSources& sources, const Transformer& 
   return best == Evidence::missing ? "by rule" : std::string(evidence_name(best));
 }
 
+// The error of left-out steps, and that of their attention where it is far larger.
+std::string left_out_text(const FrameworkProfile& profile) {
+  constexpr std::size_t kAttention = 1;  // in the order of kFrameworkNumbers
+  constexpr double kFarLarger = 0.1;
+  if (!profile.left_out_error) return "-";
+  std::string text = fmt::format("{:.0f} %", 100 * *profile.left_out_error);
+  if (profile.log_covariance.empty()) return text;
+  const double attention = std::sqrt(profile.log_covariance[kAttention * kNTimeFactors + kAttention]);
+  if (attention > kFarLarger) text += fmt::format(", attention {:.0f} %", 100 * attention);
+  return text;
+}
+
 }  // namespace
 
 std::string profile_support_text(const DataPaths& data) {
@@ -77,9 +90,8 @@ std::string profile_support_text(const DataPaths& data) {
   for (const FrameworkProfile& profile : load_profiles(data)) {
     std::vector<std::string> traits;
     for (const PlanTrait trait : profile.fitted_on.traits) traits.emplace_back(plan_trait_kind(trait).text);
-    const std::string error =
-        profile.left_out_error ? fmt::format("{:.0f} %", 100 * *profile.left_out_error) : "-";
-    rows.push_back({{profile.name, profile.gpu, gpus_text(profile.fitted_on), error}, traits});
+    rows.push_back(
+        {{profile.name, profile.gpu, gpus_text(profile.fitted_on), left_out_text(profile)}, traits});
   }
   return table_with_lists(rows);
 }

@@ -17,10 +17,10 @@ EvidenceShares shares(const std::array<double, kNEvidenceLevels>& evidence) {
 
 PriceBasis price_basis(const Scenario& scenario, std::span<const ParallelPlan> plans,
                        const std::array<double, kNCauses>& fraction, const PriceAccount& account) {
-  // The profile's factors make up for errors of kernel prices only on the models, hardware and GPU of the
+  // The profile's factors make up for errors of kernel prices only on the models, hardware and GPUs of the
   // fit.
   const bool is_fitted = scenario.is_model_of_profile && scenario.is_hardware_of_profile &&
-                         scenario.profile.gpu == scenario.cluster.gpu.driver_name;
+                         scenario.profile.fitted_on.has_gpu(scenario.cluster.gpu.driver_name);
   const std::vector<ProfileDoubt> doubts =
       profile_doubts(scenario.profile, scenario.model, scenario.cluster, plans);
   PriceBasis basis{.evidence = shares(evidence_fractions(fraction, account)),

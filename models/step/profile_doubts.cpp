@@ -22,9 +22,9 @@ std::vector<ProfileDoubt> profile_doubts(const FrameworkProfile& profile, const 
     doubts.push_back({"no step of profile " + profile.name + " " + no_step, relative_error});
   };
   const FitScope& scope = profile.fitted_on;
-  if (profile.gpu != cluster.gpu.driver_name) doubt("ran on " + cluster.gpu.driver_name, kOtherGpuError);
+  if (!scope.has_gpu(cluster.gpu.driver_name)) doubt("ran on " + cluster.gpu.driver_name, kOtherGpuError);
   FitScope of_job;
-  for (const ParallelPlan& plan : plans) add_step(of_job, model, plan);
+  for (const ParallelPlan& plan : plans) add_step(of_job, model, cluster.gpu.driver_name, plan);
   for (const PlanTrait trait : of_job.traits) {
     if (std::ranges::find(scope.traits, trait) != scope.traits.end()) continue;
     const PlanTraitKind& kind = plan_trait_kind(trait);

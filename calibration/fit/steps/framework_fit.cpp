@@ -137,7 +137,8 @@ FrameworkFit fit_framework_profile(const Measurements& measurements,
   fit.profile.hardware = options.hardware.empty() ? hardware.name : options.hardware;
   fit.profile.source = "fitted to " + std::to_string(steps.size()) + " measured steps";
   for (const MeasuredStep& step : steps)
-    add_step(fit.profile.fitted_on, model(step.row->kernel.value("model")), step.plan);
+    add_step(fit.profile.fitted_on, model(step.row->kernel.value("model")),
+             measurements.source_of(*step.row).gpu, step.plan);
   add_rows(steps, fit);
   return fit;
 }

@@ -50,6 +50,7 @@ std::string framework_profile_text(const FrameworkProfile& profile, const std::s
                {"hardware", profile.hardware},
                {"fitted_on",
                 {{"models", profile.fitted_on.models},
+                 {"gpus", profile.fitted_on.gpus},
                  {"n_gpus", {profile.fitted_on.least_gpus, profile.fitted_on.most_gpus}},
                  {"traits", traits}}},
                {"source", profile.source},

@@ -217,7 +217,7 @@ StepFit fit_steps(const StepFitProblem& problem, bool leaves_rows_out) {
   set_memory(problem, fit);
   fit.profile.execution = problem.plan.execution;
   for (const StepRow& row : problem.rows)
-    add_step(fit.profile.fitted_on, problem.model, problem.plan_of(row));
+    add_step(fit.profile.fitted_on, problem.model, problem.cluster.gpu.driver_name, problem.plan_of(row));
   fit.predicted_s.assign(problem.rows.size(), 0);
   for (TimedRow& row : timed) {
     const double predicted_s = times.predicted_s(row);

@@ -56,7 +56,8 @@ std::vector<double> read_covariance(JsonReader& reader) {
   return {};
 }
 
-FitScope read_scope(JsonReader reader) {
+// gpu: of steps of which the file does not say it.
+FitScope read_scope(JsonReader reader, const std::string& gpu) {
   constexpr int kMostGpusOfFit = 1 << 24;
   FitScope scope;
   if (reader.silent()) return scope;
@@ -68,6 +69,7 @@ FitScope read_scope(JsonReader reader) {
     return are_texts ? array->get<std::vector<std::string>>() : std::vector<std::string>();
   };
   scope.models = texts("models");
+  scope.gpus = reader.has("gpus") ? texts("gpus") : std::vector{gpu};
   const std::vector<int> n_gpus = reader.integers("n_gpus", 1, kMostGpusOfFit);
   if (n_gpus.size() == 2 && n_gpus[0] <= n_gpus[1]) {
     scope.least_gpus = n_gpus[0];
@@ -108,7 +110,7 @@ FrameworkProfile read_profile(JsonReader reader) {
   profile.gpu = reader.string("gpu");
   profile.hardware = reader.string("hardware");
   profile.source = reader.string("source");
-  profile.fitted_on = read_scope(reader.object("fitted_on"));
+  profile.fitted_on = read_scope(reader.object("fitted_on"), profile.gpu);
   reader.string("description", "");  // for people
   profile.execution = read_execution(reader.object("plan"));
   profile.factors = read_factors(reader.object("fitted"));

@@ -18,7 +18,8 @@ FrameworkProfile profile_of(std::vector<PlanTrait> traits) {
   FrameworkProfile profile;
   profile.name = "P";
   profile.gpu = "G";
-  profile.fitted_on = {.models = {"m"}, .least_gpus = 8, .most_gpus = 32, .traits = std::move(traits)};
+  profile.fitted_on = {
+      .models = {"m"}, .gpus = {"G"}, .least_gpus = 8, .most_gpus = 32, .traits = std::move(traits)};
   return profile;
 }
 

@@ -24,6 +24,7 @@
 #include "scenarios/loader/load_scenario.hpp"
 #include "scenarios/new_scenario.hpp"
 #include "scenarios/training_keys.hpp"
+#include "scenarios/training_stacks.hpp"
 
 namespace packsim {
 namespace {
@@ -57,7 +58,8 @@ struct NewArguments {
   std::string gpu;
   std::string cluster = "h100-sxm-80gb";
   int nodes = 1;
-  std::string profile = "any-framework-h100";
+  std::string stack = "other";
+  std::string profile;                    // empty: the stack's
   std::int64_t tokens_per_iteration = 0;  // 0: of the job
   int epochs = 1;
   double price = 0;  // 0: none
@@ -115,6 +117,25 @@ double answered_price() {
   return price;
 }
 
+const TrainingStack& stack_named(const std::string& name) {
+  return *std::ranges::find(kTrainingStacks, name, &TrainingStack::name);
+}
+
+std::string stack_list() {
+  std::string text;
+  for (const TrainingStack& stack : kTrainingStacks)
+    text += fmt::format("\n  {}: {}", stack.name, stack.text);
+  return text;
+}
+
+std::string answered_stack(const std::string& fallback) {
+  print_out("What trains the model:{}\n", stack_list());
+  std::string answer = ask("Training stack", fallback);
+  const std::string mistake = member_check(names_in(kTrainingStacks))(answer);
+  if (!mistake.empty()) throw std::invalid_argument("Training stack: " + mistake);
+  return answer;
+}
+
 void ask_for_job(const CLI::App& command, NewArguments& arguments) {
   const auto is_open = [&](const char* option) { return command.count(option) == 0; };
   if (is_open("--model"))
@@ -124,8 +145,7 @@ void ask_for_job(const CLI::App& command, NewArguments& arguments) {
     arguments.cluster = ask("Cluster type (packsim list clusters)", arguments.cluster);
   if (is_open("--nodes"))
     arguments.nodes = answered_number("Nodes", fmt::format("{}", arguments.nodes), kMostNodes);
-  if (is_open("--profile"))
-    arguments.profile = ask("Framework profile (packsim list profiles)", arguments.profile);
+  if (is_open("--profile") && is_open("--stack")) arguments.stack = answered_stack(arguments.stack);
 }
 
 // What can be asked once the files are read: the default number of tokens follows from them.
@@ -171,6 +191,8 @@ void write_new(const CLI::App& command, NewArguments arguments, const CommandCon
         "packsim.lengths DATA --column text --tokenizer tokenizer.json --out lengths.npy");
   const DataPaths data{.root = context.data_root};
   load_model(arguments.model, data);
+  const TrainingStack& stack = stack_named(arguments.stack);
+  if (arguments.profile.empty()) arguments.profile = stack.profile;
   load_profile(arguments.profile, data);
   if (!arguments.gpu.empty()) arguments.cluster = cluster_with(arguments.gpu, data);
   const Cluster cluster = load_cluster_type(arguments.cluster, data);
@@ -185,6 +207,8 @@ void write_new(const CLI::App& command, NewArguments arguments, const CommandCon
              .nodes = arguments.nodes,
              .gpu_hour_price = arguments.price > 0 ? std::optional(arguments.price) : std::nullopt,
              .profile = seen_by_scenario(arguments.profile, arguments.out),
+             .kernels = std::string(stack.kernels),
+             .loss = std::string(stack.loss),
              .tokens_per_iteration = arguments.tokens_per_iteration,
              .epochs = arguments.epochs,
              .lengths = {},
@@ -217,8 +241,13 @@ void add_new_command(CLI::App& app, const CommandContext& context) {
   command->add_option("--nodes", a->nodes, "Nodes of the cluster")
       ->check(CLI::Range(1, kMostNodes))
       ->capture_default_str();
-  command->add_option("--profile", a->profile, "Framework profile (packsim list profiles), or its file")
-      ->capture_default_str();
+  CLI::Option* stack = command->add_option("--stack", a->stack, "What trains the model:" + stack_list())
+                           ->check(member_check(names_in(kTrainingStacks)))
+                           ->capture_default_str();
+  command
+      ->add_option("--profile", a->profile,
+                   "Framework profile (packsim list profiles), or its file (default: the stack's)")
+      ->excludes(stack);
   command
       ->add_option("--tokens-per-iteration", a->tokens_per_iteration,
                    "Tokens of an optimizer step (default: 16K for each GPU, and at least the longest sample)")

@@ -27,6 +27,19 @@ std::string sources_json(const std::vector<std::string>& lengths) {
   return fmt::format("{}", fmt::join(sources, ", "));
 }
 
+// What the job's stack does in another way than the profile.
+std::string parallelism_json(const NewJob& job) {
+  std::vector<std::string> keys;
+  const auto add = [&](std::string_view key, const std::string& value) {
+    if (!value.empty()) keys.push_back(fmt::format("\"{}\": {}", key, text_json(value)));
+  };
+  add("kernels", job.kernels);
+  add("loss", job.loss);
+  if (keys.empty()) return "";
+  return fmt::format("  \"parallelism\": {{{}}},  // what your stack does in another way than the profile\n",
+                     fmt::join(keys, ", "));
+}
+
 std::string price_line(const std::optional<double>& price) {
   constexpr const char* kComment =
       "// what an hour of one GPU costs, in any currency; reports then say what runs cost";
@@ -36,7 +49,7 @@ std::string price_line(const std::optional<double>& price) {
 
 // Rows of any number as one batch: what sorting by length is for.
 std::string options_json(const Strategy& strategy) {
-  return strategy.name == "sorted" ? ", \"batch_samples\": 0, \"padded_batches\": false" : "";
+  return strategy.name == "sorted" ? ", \"batch_samples\": 0" : "";
 }
 
 std::string strategies_json() {
@@ -77,6 +90,7 @@ std::string new_scenario(const NewJob& job) {
   text += "  },\n";
   add(fmt::format("  \"profile\": {},", text_json(job.profile)),
       "how fast your framework runs a step: a name of `packsim list profiles`");
+  text += parallelism_json(job);
   text += "  \"training\": {\n";
   add(fmt::format("    \"tokens_per_iteration\": {},", tokens_json(job.tokens_per_iteration)),
       "tokens of an optimizer step over all GPUs; K is 1024");

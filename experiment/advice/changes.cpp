@@ -4,6 +4,9 @@
 
 #include <algorithm>
 
+#include "models/styles/kernel_styles.hpp"
+#include "models/styles/loss_style.hpp"
+
 namespace packsim {
 namespace {
 
@@ -86,6 +89,28 @@ Found fp8_products(const Scenario& scenario, const StrategySpec& spec) {
   return parallelism(scenario, spec, "precision=fp8_current");
 }
 
+bool has_eager_kernels(const Scenario& scenario, const StrategySpec& spec) {
+  return base_plan(scenario, spec).execution.kernels == &kEagerKernels;
+}
+
+// Fewer kernels to launch, and fewer bytes that they move.
+Found other_kernels(const Scenario& scenario, const StrategySpec& spec, const KernelStyle& style) {
+  if (!has_eager_kernels(scenario, spec)) return {};
+  return parallelism(scenario, spec, fmt::format("kernels={}", style.name));
+}
+
+Found fused_loss(const Scenario& scenario, const StrategySpec& spec) {
+  const ParallelPlan& plan = base_plan(scenario, spec);
+  if (plan.execution.loss == &kFusedLoss || plan.tp_degree > 1) return {};
+  return parallelism(scenario, spec, "loss=fused");
+}
+
+// As a host that launches at once, or CUDA graphs.
+Found free_launches(const Scenario& scenario, const StrategySpec& spec) {
+  if (base_plan(scenario, spec).execution.launch_s <= 0) return {};
+  return parallelism(scenario, spec, "launch_s=0");
+}
+
 Found overlapped_states(const Scenario& scenario, const StrategySpec& spec) {
   if (base_plan(scenario, spec).execution.overlaps_states) return {};
   return parallelism(scenario, spec, "overlaps_states=true");
@@ -151,6 +176,7 @@ const std::vector<PossibleChange>& ideal_changes() {
        [](const Scenario& scenario, const StrategySpec&) {
          return with_free(scenario, cause_name(Cause::states));
        }},
+      {"kernels are launched at no cost", free_launches},
       {"no rank waits for another",
        [](const Scenario& scenario, const StrategySpec&) {
          return free_if(!has_pipeline(scenario), scenario, kFreeWaiting);
@@ -185,6 +211,15 @@ const std::vector<PossibleChange>& possible_changes() {
          return of_only_group(scenario, spec, "sp_degree", only_sp_degree(spec) * 2);
        }},
       {"FlashAttention 3 in place of FlashAttention 2", flash_attention_3},
+      {"layers compiled by torch.compile",
+       [](const Scenario& scenario, const StrategySpec& spec) {
+         return other_kernels(scenario, spec, kCompiledKernels);
+       }},
+      {"layers with Liger's kernels",
+       [](const Scenario& scenario, const StrategySpec& spec) {
+         return other_kernels(scenario, spec, kLigerKernels);
+       }},
+      {"a loss that is fused with the head", fused_loss},
       {"matrix products of layers in fp8", fp8_products},
       {"GPUs with twice the memory", twice_the_memory},
       {"NVLink twice as fast", twice_the_nvlink},

@@ -77,6 +77,34 @@ TEST_CASE("each line of an advice is what a run with its settings takes", "[plai
   }
 }
 
+TEST_CASE("Where GPUs wait for their hosts, advice says what would launch less") {
+  const TemporaryFolder folder;
+  std::string text = scenario("qwen2.5-7b", 1, R"({"strategy": "isf", "capacity_tokens": 2048})");
+  text.replace(text.find("deepspeed-ulysses-h100"), 22, "transformers-h100");
+  write_text(folder / "s.json", text);
+  const json found = advice(folder, "--set packing.over_long=split --set training.zero_stage=3");
+  const auto settings_of = [&](const char* kind, const std::string& setting) {
+    for (const json& change : found[kind])
+      for (const json& one : change["settings"])
+        if (one.get<std::string>().ends_with(setting)) return change;
+    return json();
+  };
+  const json compiled = settings_of("changes", "kernels=compiled");
+  const json liger = settings_of("changes", "kernels=liger");
+  const json fused = settings_of("changes", "loss=fused");
+  const json at_once = settings_of("limits", "launch_s=0");
+  for (const json& change : {compiled, liger, fused, at_once}) {
+    REQUIRE_FALSE(change.is_null());
+    CHECK(change["saved_fraction"].get<double>() > 0);
+  }
+  // Nothing is advised that the job has already.
+  const json again = advice(folder,
+                            "--set packing.over_long=split --set training.zero_stage=3 "
+                            "--set parallelism.kernels=compiled --set parallelism.launch_s=0");
+  CHECK(again.dump().find("kernels=") == std::string::npos);
+  CHECK(again.dump().find("launch_s=") == std::string::npos);
+}
+
 TEST_CASE("limits are the exchange that a job has, and waits, besides what is free already") {
   const TemporaryFolder folder;
   const auto limits = [&](const std::string& parallelism, const std::string& options) {

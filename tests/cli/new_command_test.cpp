@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -5,6 +7,7 @@
 #include <string>
 
 #include "program.hpp"
+#include "scenarios/training_stacks.hpp"
 
 using namespace packsim_test;
 using Catch::Matchers::Contains;
@@ -92,6 +95,32 @@ TEST_CASE("new writes the job that its options describe, and does not replace a 
   CHECK(read_text(folder / "jobs/a.json") == before);
   CHECK(run_shell(folder, "packsim new --lengths gsm8k.csv --out jobs/a.json --force").exit_code == 0);
   CHECK(scenario_in(folder / "jobs/a.json")["model"] == "llama3.1-8b");
+}
+
+TEST_CASE("new takes what trains the model in its users' words") {
+  const TemporaryFolder folder;
+  const std::string command = "packsim new --lengths gsm8k.csv --force --stack ";
+  REQUIRE(run_shell(folder, command + "liger").exit_code == 0);
+  const json liger = scenario_in(folder / "my.json");
+  CHECK(liger["profile"] == "transformers-h100");
+  CHECK(liger["parallelism"] == json({{"kernels", "liger"}, {"loss", "fused"}}));
+  CHECK(run_shell(folder, "packsim check my.json").exit_code == 0);
+  REQUIRE(run_shell(folder, command + "nemo").exit_code == 0);
+  const json nemo = scenario_in(folder / "my.json");
+  CHECK(nemo["profile"] == "nemo-megatron-h100");
+  CHECK_FALSE(nemo.contains("parallelism"));
+  CHECK_THAT(run_shell(folder, command + "megatrn").err, Contains("--stack: expected"));
+  CHECK_THAT(run_shell(folder, command + "nemo --profile nemo-megatron-h100").err, Contains("--profile"));
+}
+
+TEST_CASE("Every training stack has a profile and styles that a scenario may name") {
+  const TemporaryFolder folder;
+  for (const packsim::TrainingStack& stack : packsim::kTrainingStacks) {
+    CAPTURE(stack.name);
+    REQUIRE(run_shell(folder, fmt::format("packsim new --lengths gsm8k.csv --force --stack {}", stack.name))
+                .exit_code == 0);
+    CHECK(run_shell(folder, "packsim check my.json").exit_code == 0);
+  }
 }
 
 TEST_CASE("A schedule for a new scenario fits a data set in the order of its length files") {

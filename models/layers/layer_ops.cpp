@@ -207,14 +207,19 @@ struct OpList {
     linear(product, plan.lora_targets.adapts(layer.name));
   }
 
-  // Backward, the gradients of queries, keys and values are copied into the layout of the products.
+  // Backward, the gradients of queries and keys are copied into the layout of the products.
   void attention() {
     const AttentionShape shape = attention_shape(model, plan);
     const double values =
         style().query_copy_bytes * shape.heads + style().key_value_copy_bytes * 2 * shape.kv_heads;
     if (values > 0) {
+      constexpr int kCopies = 2;
       const double bytes = values * shape.head_dim * static_cast<double>(gathered * plan.sequence.ulysses);
-      add({.kind = LayerOp::Kind::copy, .bytes = std::llround(bytes / 2), .backward_only = true});
+      // A device copy reads and writes every byte.
+      add({.kind = LayerOp::Kind::copy,
+           .count = kCopies,
+           .bytes = std::llround(bytes / 2 / kCopies),
+           .backward_only = true});
     }
     add({.kind = LayerOp::Kind::attention, .cause = Cause::attention});
   }

@@ -117,11 +117,10 @@ TEST_CASE("Styles launch what PyTorch's dispatcher counts, within 5 %") {
   gemma2.output_norms = true;
   Transformer gemma3 = gemma2;
   gemma3.qk_norm = true;
-  // transformers 5.17.0, PyTorch 2.13.0; the backward pass of attention is 3 kernels and a slice's
-  // gradient 2.
+  // As tests/python/trainers/test_torch_launches.py counts with transformers 5.23.0 and PyTorch 2.13.0.
   for (const Counted& counted :
-       {Counted{"llama", kLlama8b, 38, 78}, Counted{"qwen2", qwen2, 38, 81}, Counted{"qwen3", qwen3, 54, 110},
-        Counted{"gemma2", gemma2, 62, 114}, Counted{"gemma3", gemma3, 82, 148}}) {
+       {Counted{"llama", kLlama8b, 38, 79}, Counted{"qwen2", qwen2, 38, 82}, Counted{"qwen3", qwen3, 54, 111},
+        Counted{"gemma2", gemma2, 62, 115}, Counted{"gemma3", gemma3, 82, 149}}) {
     CAPTURE(counted.family);
     const auto [forward, backward] = layer_launches(counted.model, kEagerKernels);
     CHECK(forward == Approx(counted.forward).epsilon(0.05));
@@ -130,10 +129,10 @@ TEST_CASE("Styles launch what PyTorch's dispatcher counts, within 5 %") {
   const auto [autocast_forward, autocast_backward] =
       layer_launches(kLlama8b, kEagerKernels, {.execution = {.optimizer = &kAdamWFp32}});
   CHECK(autocast_forward == Approx(48).epsilon(0.05));
-  CHECK(autocast_backward == Approx(93).epsilon(0.05));
+  CHECK(autocast_backward == Approx(95).epsilon(0.05));
   const auto [lora_forward, lora_backward] = layer_launches(kLlama8b, kEagerKernels, {.lora_rank = 16});
   CHECK(lora_forward == Approx(94).epsilon(0.05));
-  CHECK(lora_backward == Approx(136).epsilon(0.05));
+  CHECK(lora_backward == Approx(138).epsilon(0.05));
 }
 
 TEST_CASE("The account of a plan has what the host makes its GPUs wait, with the doubt of a launch") {

@@ -16,6 +16,9 @@ namespace {
 
 using std::int64_t;
 
+// A cast between bf16 and fp32 moves 6 bytes a value; a device copy reads and writes every byte.
+constexpr int64_t kCastCopyBytes = 3;
+
 /// The operations of one GPU under a plan while they are being listed.
 struct OpList {
   const Transformer& model;
@@ -205,6 +208,20 @@ struct OpList {
     // Routed experts get their tokens from the exchange, in one tensor.
     if (layer.copies == 1) add_input_gradients(product.rows, product.in, n_alike + (shares_input ? 1 : 0));
     linear(product, plan.lora_targets.adapts(layer.name));
+    if (layer.has_bias && plan.lora_rank == 0) trained_bias(product);
+  }
+
+  // Backward, the gradient of the product's output is summed up. Under autocast the bias is cast like a
+  // weight.
+  void trained_bias(const LayerOp& product) {
+    if (!style().sums_bias_gradients) return;
+    // A device copy reads and writes every byte; the sum reads bf16 and writes next to nothing.
+    add({.kind = LayerOp::Kind::copy,
+         .count = product.count,
+         .bytes = product.rows * product.out * kBf16Bytes / 2,
+         .backward_only = true});
+    if (casts_in_passes(plan))
+      add({.kind = LayerOp::Kind::copy, .count = product.count, .bytes = kCastCopyBytes * product.out});
   }
 
   // Backward, the gradients of queries and keys are copied into the layout of the products.
@@ -225,13 +242,11 @@ struct OpList {
   }
 
   // A weight in fp32 becomes bf16 and its gradient fp32, and so do the input where it is in fp32, which comes
-  // from a norm, and its gradient. Each cast moves 6 bytes a value; a device copy reads and writes every
-  // byte.
+  // from a norm, and its gradient.
   void autocast(LayerOp& product, const LinearLayer& layer, int n_alike) const {
-    constexpr std::int64_t kCopyBytes = 3;
-    const int64_t input = layer.splits_in ? 0 : kCopyBytes * n_alike * product.rows * product.in;
+    const int64_t input = layer.splits_in ? 0 : kCastCopyBytes * n_alike * product.rows * product.in;
     product.casts = {
-        .input = input, .weight = kCopyBytes * product.out * product.in, .gradient = input / n_alike};
+        .input = input, .weight = kCastCopyBytes * product.out * product.in, .gradient = input / n_alike};
   }
 
   // n_inputs: number of inputs that the product casts.

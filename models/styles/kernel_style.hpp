@@ -57,6 +57,8 @@ struct KernelStyle {
   /// Whether products with the same input are kernels of their own, so that the gradients of that input have
   /// to be added up.
   bool adds_input_gradients = false;
+  /// Whether the gradient of a bias is a kernel of its own, and its casts under autocast are too.
+  bool sums_bias_gradients = false;
   // Beside the two products of a LoRA adapter: for each value of its input, and of its output.
   PartStyle adapter_input = kNoLaunches;
   PartStyle adapter_output = kNoLaunches;

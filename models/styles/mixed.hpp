@@ -16,7 +16,7 @@ inline constexpr KernelStyle kMixedKernels = [] {
                           &style.adapter_input, &style.adapter_output})
     part->forward.bytes = part->backward.bytes = 0;
   style.query_copy_bytes = style.key_value_copy_bytes = 0;
-  style.adds_input_gradients = false;
+  style.adds_input_gradients = style.sums_bias_gradients = false;
   style.memory_error = 0.1;
   return style;
 }();

@@ -47,3 +47,33 @@ TEST_CASE("Eager attention copies the gradients of queries and keys") {
   for (const KernelStyle* style : {&kMixedKernels, &kCompiledKernels, &kTransformerEngineKernels})
     CHECK(copies_beside(forward(kLlama8b, plan_in(*style)), backward_kernels) == Copies{});
 }
+
+TEST_CASE("Eager code sums up the gradient of each bias, and casts biases under autocast") {
+  Transformer model = kLlama8b;
+  model.qkv_bias = true;
+  const auto added = [&](const ParallelPlan& plan, const KernelsOfOp& kernels) {
+    const Copies with = copies_beside(forward(model, plan), kernels);
+    const Copies without = copies_beside(forward(kLlama8b, plan), kernels);
+    return Copies{with.n - without.n, with.moved_bytes - without.moved_bytes};
+  };
+  // Of queries, keys and values: gradients of 2 bytes are read, and casts move 6 bytes of each bias.
+  constexpr double kOutputs = 128 * (32 + 2 * 8);
+  CHECK(added(plan_in(kEagerKernels), forward_kernels) == Copies{});
+  CHECK(added(plan_in(kEagerKernels), backward_kernels) == Copies{3, 2 * kOutputs});
+  const ParallelPlan autocast = plan_in(kEagerKernels, kAdamWFp32);
+  CHECK(added(autocast, forward_kernels).n == 3);
+  CHECK(added(autocast, forward_kernels).moved_bytes == Approx(6 * kOutputs / kTokens));
+  CHECK(added(autocast, backward_kernels).n == 6);
+  CHECK(added(autocast, backward_kernels).moved_bytes == Approx(2 * kOutputs + 6 * kOutputs / kTokens));
+  // A checkpointed layer casts once more, and sums up nothing.
+  const auto copied_again = [&](const Transformer& of) {
+    return copies_beside(layer_recompute(of, autocast, 8, LayerKind::dense, kTokens), forward_kernels).n;
+  };
+  CHECK(copied_again(model) - copied_again(kLlama8b) == 3);
+  // Adapters leave biases frozen; other styles sum them up in the product of the weight's gradient.
+  ParallelPlan lora = plan_in(kEagerKernels);
+  lora.lora_rank = 16;
+  CHECK(added(lora, backward_kernels) == Copies{});
+  for (const KernelStyle* style : {&kMixedKernels, &kCompiledKernels, &kTransformerEngineKernels})
+    CHECK(added(plan_in(*style, kAdamWFp32), backward_kernels) == Copies{});
+}

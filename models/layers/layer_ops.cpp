@@ -363,6 +363,7 @@ std::vector<LayerOp> tiled_mlp_again(const Transformer& model, const ParallelPla
     return !computes || !part.modules.has(LayerModule::mlp);
   });
   std::vector<LayerOp> ops = ops_of(parts, op_list(model, plan, gpus_per_node, tokens));
+  std::erase_if(ops, [](const LayerOp& op) { return op.backward_only; });
   for (LayerOp& op : ops) op.cause = Cause::recompute;
   return ops;
 }

@@ -77,3 +77,10 @@ TEST_CASE("Eager code sums up the gradient of each bias, and casts biases under 
   for (const KernelStyle* style : {&kMixedKernels, &kCompiledKernels, &kTransformerEngineKernels})
     CHECK(added(plan_in(*style, kAdamWFp32), backward_kernels) == Copies{});
 }
+
+TEST_CASE("A tiled MLP that runs once more sums up no gradients") {
+  ParallelPlan plan = plan_in(kEagerKernels);
+  plan.mlp_tiles = 4;
+  for (const LayerOp& op : tiled_mlp_again(kLlama8b, plan, 8, LayerKind::dense, kTokens))
+    CHECK((op.kind == LayerOp::Kind::linear || op.op == "swiglu"));
+}

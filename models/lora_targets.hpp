@@ -15,7 +15,7 @@ struct LoraTargetKind {
   std::array<std::string_view, 3> layers;
 };
 
-inline constexpr std::array<LoraTargetKind, 11> kLoraTargets = {{
+inline constexpr std::array<LoraTargetKind, 13> kLoraTargets = {{
     {"q_proj", {"q"}},
     {"k_proj", {"k"}},
     {"v_proj", {"v"}},
@@ -27,6 +27,8 @@ inline constexpr std::array<LoraTargetKind, 11> kLoraTargets = {{
     {"q_b_proj", {"q_b"}},
     {"kv_a_proj_with_mqa", {"kv_a"}},
     {"kv_b_proj", {"kv_b"}},
+    {"qkv_proj", {"qkv"}},
+    {"gate_up_proj", {"gate_up"}},
 }};
 
 /// PEFT's word for all of them, the router and the gate of shared experts included.

@@ -297,31 +297,43 @@ void check_precision(Mistakes& mistakes, const Cluster& cluster, const ParallelP
 bool has_target(const Transformer& model, std::string_view name) {
   const bool is_latent = model.has_latent_attention();
   const bool has_query_latent = is_latent && model.latent.q_lora_rank > 0;
-  if (name == "q_proj") return !has_query_latent;
+  const bool is_fused = model.fused_projections;
+  if (name == "qkv_proj" || name == "gate_up_proj") return is_fused;
+  if (name == "gate_proj" || name == "up_proj") return !is_fused;
+  if (name == "q_proj") return !is_fused && !has_query_latent;
   if (name == "q_a_proj" || name == "q_b_proj") return has_query_latent;
-  if (name == "k_proj" || name == "v_proj") return !is_latent;
+  if (name == "k_proj" || name == "v_proj") return !is_fused && !is_latent;
   if (name == "kv_a_proj_with_mqa" || name == "kv_b_proj") return is_latent;
   return true;
 }
 
-std::string listed(const LoraTargets& targets) {
-  std::string names;
-  for (const std::string_view name : targets.names()) names.append(names.empty() ? "" : ", ").append(name);
-  return names;
+std::string listed(const std::vector<std::string_view>& names) {
+  std::string list;
+  for (const std::string_view name : names) list.append(list.empty() ? "" : ", ").append(name);
+  return list;
+}
+
+std::string targets_of(const Transformer& model) {
+  std::vector<std::string_view> names;
+  for (const LoraTargetKind& target : kLoraTargets)
+    if (has_target(model, target.name)) names.push_back(target.name);
+  return listed(names);
 }
 
 void check_lora(Mistakes& mistakes, const Transformer& model, const ParallelPlan& plan) {
   const bool is_lora = plan.lora_rank > 0;
   if (!is_lora && !plan.lora_targets.is_all())
-    mistakes.push_back({{"lora_target_modules"}, "none without a lora_rank", listed(plan.lora_targets)});
+    mistakes.push_back(
+        {{"lora_target_modules"}, "none without a lora_rank", listed(plan.lora_targets.names())});
   if (!is_lora && plan.frozen_weights != FrozenWeights::bf16)
     mistakes.push_back({{"frozen_weights"}, "bf16 without a lora_rank", "nf4"});
   if (plan.frozen_weights == FrozenWeights::nf4 && is_fp8(plan.precision))
     mistakes.push_back({{"frozen_weights"}, "bf16 with an fp8 precision", "nf4"});
   for (std::size_t i = 0; i < kLoraTargets.size(); ++i) {
     if (!plan.lora_targets.has(i) || has_target(model, kLoraTargets[i].name)) continue;
-    mistakes.push_back(
-        {{"lora_target_modules"}, "modules that the model has", std::string(kLoraTargets[i].name)});
+    mistakes.push_back({{"lora_target_modules"},
+                        "modules that the model has (" + targets_of(model) + ")",
+                        std::string(kLoraTargets[i].name)});
   }
 }
 

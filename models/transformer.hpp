@@ -58,6 +58,8 @@ struct Transformer {
   bool qk_norm = false;  ///< RMSNorm of every query and key head (Qwen3)
   /// RMSNorm of what attention and the MLP or experts put out, before it is added to their input (Gemma 3).
   bool output_norms = false;
+  /// Queries, keys and values are one matrix, and gate and up another (Phi-3).
+  bool fused_projections = false;
   /// A token attends to this many tokens up to and including itself; 0: to all.
   int sliding_window_tokens = 0;
   int n_windowed_layers = 0;  ///< number of layers with the window; the others have none

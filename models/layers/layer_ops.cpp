@@ -224,6 +224,15 @@ struct OpList {
       add({.kind = LayerOp::Kind::copy, .count = product.count, .bytes = kCastCopyBytes * product.out});
   }
 
+  // Fused kernels read and write their slices where they are.
+  void slices(const LayerPart& part) {
+    const PartStyle& kernels = style().*part.style;
+    if (kernels.backward.bytes == 0) return;
+    elementwise("slices", kernels, tile_rows(part), part.width.on_gpu(plan.tp_degree),
+                static_cast<double>(n_tiles(part)));
+    ops.back().backward_only = kernels.forward.launches == 0;
+  }
+
   // Backward, the gradients of queries and keys are copied into the layout of the products.
   void attention() {
     const AttentionShape shape = attention_shape(model, plan);
@@ -270,6 +279,8 @@ struct OpList {
                            part.norm_values);
       case LayerPart::Kind::linear:
         return linear(part, n_alike, shares_input);
+      case LayerPart::Kind::slices:
+        return slices(part);
       case LayerPart::Kind::rope:
         return elementwise("rope", style().rope, rows(part.tokens), width);
       case LayerPart::Kind::attention:
@@ -359,7 +370,8 @@ std::vector<LayerOp> tiled_mlp_again(const Transformer& model, const ParallelPla
   if (plan.mlp_tiles == 1) return {};
   std::vector<LayerPart> parts = layer_parts(model, kind, sends_latents(model, plan));
   std::erase_if(parts, [](const LayerPart& part) {
-    const bool computes = part.kind == LayerPart::Kind::linear || part.kind == LayerPart::Kind::activation;
+    const bool computes = part.kind == LayerPart::Kind::linear || part.kind == LayerPart::Kind::slices ||
+                          part.kind == LayerPart::Kind::activation;
     return !computes || !part.modules.has(LayerModule::mlp);
   });
   std::vector<LayerOp> ops = ops_of(parts, op_list(model, plan, gpus_per_node, tokens));

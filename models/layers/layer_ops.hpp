@@ -12,7 +12,8 @@ namespace packsim {
 ///   rms_norm, queries, keys, values, rope, exchange, attention, exchange, o, residual_add,
 ///   rms_norm, MLP or experts, residual_add
 ///
-/// Grouped-query attention: q, k, v. Latent attention: q_a, rms_norm, q_b, kv_a, rms_norm, kv_b.
+/// Grouped-query attention: q, k, v. Latent attention: q_a, rms_norm, q_b, kv_a, rms_norm, kv_b. With fused
+/// projections qkv, and in the MLP gate_up, which eager code cuts into slices.
 /// Ulysses: all-to-alls of q, k, v before attention and of its output after it, each with one copy that
 /// reorders heads and tokens; where there are more GPUs than key-value heads that copy repeats heads. With
 /// latent_exchange the latents are gathered instead of keys and values sent.

@@ -43,6 +43,9 @@ struct PartList {
     between_blocks(Kind::residual_add);
   }
   void tensor_exchange(Kind kind) { add({.kind = kind, .width = hidden()}); }
+  void slices(PartStyle KernelStyle::*style, const Width& width) {
+    add({.kind = Kind::slices, .width = width, .style = style});
+  }
   void rope(const Width& width) { add({.kind = Kind::rope, .width = width}); }
   void latent_norm(int64_t rank) { add({.kind = Kind::norm, .width = {.whole = rank}, .norm_values = rank}); }
   void head_norm(int64_t heads) {
@@ -67,7 +70,7 @@ struct PartList {
   }
 };
 
-void add_grouped_query(PartList& list) {
+void add_separate_heads(PartList& list) {
   const Transformer& model = list.model;
   const int64_t hidden = model.hidden_size;
   const int64_t head_dim = model.head_dim;
@@ -79,12 +82,37 @@ void add_grouped_query(PartList& list) {
   key.name = "v";
   key.is_like_previous = true;
   list.linear(key);
+}
+
+void add_fused_heads(PartList& list) {
+  const Transformer& model = list.model;
+  const int64_t head_dim = model.head_dim;
+  const LinearLayer product{.name = "qkv",
+                            .out = (model.n_heads + 2 * model.n_kv_heads) * head_dim,
+                            .in = model.hidden_size,
+                            .least_out = 2 * head_dim,
+                            .query_out = model.n_heads * head_dim,
+                            .has_bias = model.qkv_bias};
+  list.linear(product);
+  list.slices(&KernelStyle::qkv_slices, product.out_width());
+}
+
+void add_grouped_query(PartList& list) {
+  const Transformer& model = list.model;
+  const int64_t head_dim = model.head_dim;
+  if (model.fused_projections) {
+    add_fused_heads(list);
+  } else {
+    add_separate_heads(list);
+  }
   if (model.qk_norm) {
     list.head_norm(model.n_heads);
     list.head_norm(model.n_kv_heads);
   }
-  list.rope(split_heads(model.n_heads, head_dim));
-  list.rope(split_heads(model.n_kv_heads, head_dim));
+  for (const int heads : {model.n_heads, model.n_kv_heads}) {
+    list.rope(split_heads(heads, head_dim));
+    if (model.fused_projections) list.slices(&KernelStyle::rotated_slices, split_heads(heads, head_dim));
+  }
   list.to_heads(model.n_heads, head_dim);
   list.to_heads(model.n_kv_heads, head_dim);
   list.to_heads(model.n_kv_heads, head_dim);
@@ -160,11 +188,22 @@ struct MlpNames {
   std::string_view down;
 };
 
+void add_gate_and_up(PartList& list, const MlpNames& names, int64_t ffn_size) {
+  const int64_t hidden = list.model.hidden_size;
+  if (list.model.fused_projections) {
+    const LinearLayer product{.name = "gate_up", .out = 2 * ffn_size, .in = hidden};
+    list.linear(product);
+    list.slices(&KernelStyle::gate_up_slices, product.out_width());
+    return;
+  }
+  list.linear({.name = names.gate, .out = ffn_size, .in = hidden});
+  list.linear({.name = names.up, .out = ffn_size, .in = hidden, .is_like_previous = true});
+}
+
 void add_split_mlp(PartList& list, const MlpNames& names, int64_t ffn_size) {
   const int64_t hidden = list.model.hidden_size;
   list.tensor_exchange(Kind::gather_tokens);
-  list.linear({.name = names.gate, .out = ffn_size, .in = hidden});
-  list.linear({.name = names.up, .out = ffn_size, .in = hidden, .is_like_previous = true});
+  add_gate_and_up(list, names, ffn_size);
   list.add({.kind = Kind::activation, .width = {.whole = ffn_size, .is_split = true}});
   list.linear({.name = names.down, .out = hidden, .in = ffn_size, .splits_in = true});
   list.tensor_exchange(Kind::scatter_tokens);

@@ -6,6 +6,7 @@
 
 #include "models/layer_modules.hpp"
 #include "models/layers/linear_layer.hpp"
+#include "models/styles/kernel_style.hpp"
 #include "models/transformer.hpp"
 
 namespace packsim {
@@ -19,6 +20,7 @@ struct LayerPart {
   enum class Kind : std::uint8_t {
     norm,          ///< RMSNorm over each run of `norm_values` values of the width
     linear,        ///< a matrix product
+    slices,        ///< cuts what one product makes into queries, keys and values, or gate and up
     rope,          ///< rotary position embedding
     attention,     ///< causal, over whole documents
     activation,    ///< SwiGLU: the activated gate times up
@@ -52,8 +54,9 @@ struct LayerPart {
   Tokens tokens = Tokens::gathered;
   /// Width of what it works on or sends; unused for linear and attention.
   Width width = {};
-  LinearLayer linear = {};       ///< only for linear
-  std::int64_t norm_values = 0;  ///< only for norm: the size of its weight
+  LinearLayer linear = {};                  ///< only for linear
+  std::int64_t norm_values = 0;             ///< only for norm: the size of its weight
+  PartStyle KernelStyle::*style = nullptr;  ///< only for slices: how stacks compute them
   /// Only for tokens_to_heads: number of heads; if there are more GPUs, they get copies.
   int heads = 0;
   /// Only for norm: whether a product keeps its output. Rotary embedding and residual add keep nothing of it.

@@ -11,10 +11,14 @@ struct Width {
   std::int64_t whole = 0;
   bool is_split = false;   ///< each GPU of a tensor-parallel group has its part, otherwise all of it
   std::int64_t least = 1;  ///< size that is not split any further: a key or value head
+  /// Of the values those that `least` is not about: queries beside the keys and values of one product.
+  std::int64_t queries = 0;
 
   double share(int tp_degree) const {
-    const auto values = static_cast<double>(whole);
-    return is_split ? std::max(static_cast<double>(least), values / tp_degree) : values;
+    if (!is_split) return static_cast<double>(whole);
+    const auto others = static_cast<double>(whole - queries);
+    return static_cast<double>(queries) / tp_degree +
+           std::max(static_cast<double>(least), others / tp_degree);
   }
   std::int64_t on_gpu(int tp_degree) const { return static_cast<std::int64_t>(share(tp_degree)); }
 };
@@ -28,6 +32,7 @@ struct LinearLayer {
   /// Tensor parallelism shards neither: the router, latent down projections, and experts, which are whole.
   bool replicated = false;
   std::int64_t least_out = 1;  ///< output size that is not split any further: a key or value head
+  std::int64_t query_out = 0;  ///< of the outputs those that least_out is not about: queries
   bool has_bias = false;
   int copies = 1;     ///< number of equal layers, one for each expert; expert parallelism spreads them
   int per_token = 1;  ///< copies that a token goes through
@@ -43,7 +48,7 @@ struct LinearLayer {
   double flop_per_token() const { return 2 * parameters() * token_share(); }
 
   Width out_width() const {
-    return {.whole = out, .is_split = !replicated && !splits_in, .least = least_out};
+    return {.whole = out, .is_split = !replicated && !splits_in, .least = least_out, .queries = query_out};
   }
   Width in_width() const { return {.whole = in, .is_split = !replicated && splits_in}; }
 };

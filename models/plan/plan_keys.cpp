@@ -165,7 +165,8 @@ const std::vector<PlanKey>& all_keys() {
           "lora_target_modules", LoraTargetsField::words,
           "Which matrices of layers have adapters, by PEFT's names: `q_proj`, `k_proj`, `v_proj`, `o_proj`, "
           "`gate_proj`, `up_proj`, `down_proj`, those of latent attention `q_a_proj`, `q_b_proj`, "
-          "`kv_a_proj_with_mqa`, `kv_b_proj`; or `all-linear`, which includes routers.",
+          "`kv_a_proj_with_mqa`, `kv_b_proj`, of fused projections (Phi-3) `qkv_proj`, `gate_up_proj`; or "
+          "`all-linear`, which includes routers.",
           {.list_words = names_of<kLoraTargets>, .may_be_empty = false, .said = "adapters beside {}"}),
       named_key<kFrozenWeightsNames, &ParallelPlan::frozen_weights>(
           "frozen_weights",

@@ -11,12 +11,16 @@ namespace packsim {
 /// 2.13.0 (CPU), as the differences between models of two and three layers. A test counts the launches again
 /// (tests/python/trainers/test_torch_launches.py). A kernel that the dispatcher does not show counts as
 /// public sources say: 3 of the backward pass of FlashAttention-2, 8 of the embedding's gradient, 2 for each
-/// gradient of a slice. What adapters move makes up the counted ratio of a layer with LoRA to one
-/// without, 3.0 forward and 1.9 backward.
+/// gradient of a slice. What adapters move makes up the counted ratio of a layer with LoRA to one without,
+/// 3.0 forward and 1.9 backward.
 ///
 ///   norm   to fp32, square, mean, add, inverse root, product, to bf16, product with the weight
 ///   rope   product, negation, concatenation, product, sum
 ///   silu, and its product with the other half
+///   slices of queries, keys and values: a copy of each before attention; backward zeros and the gradient
+///     copied into them for each, and two sums
+///   slices of gate and up: backward a concatenation
+///   slices that are rotated: a concatenation with the empty rest; backward zeros for the rest, and a sum
 ///
 /// The host's costs were fitted to measured training runs that wait for it (docs/accuracy/transformers.md).
 inline constexpr KernelStyle kEagerKernels = {
@@ -38,6 +42,9 @@ inline constexpr KernelStyle kEagerKernels = {
     .key_value_copy_bytes = 8,
     .adds_input_gradients = true,
     .sums_bias_gradients = true,
+    .qkv_slices = {.forward = {.launches = 3, .bytes = 4}, .backward = {.launches = 8, .bytes = 22}},
+    .gate_up_slices = {.forward = {.launches = 0}, .backward = {.launches = 1, .bytes = 4}},
+    .rotated_slices = {.forward = {.launches = 1, .bytes = 4}, .backward = {.launches = 2, .bytes = 8}},
     .adapter_input = {.forward = {.launches = 2, .bytes = 12}, .backward = {.launches = 2, .bytes = 12}},
     .adapter_output = {.forward = {.launches = 4, .bytes = 16}, .backward = {.launches = 3, .bytes = 16}},
     .recomputed_launch_cost = 3,

@@ -59,6 +59,12 @@ struct KernelStyle {
   bool adds_input_gradients = false;
   /// Whether the gradient of a bias is a kernel of its own, and its casts under autocast are too.
   bool sums_bias_gradients = false;
+  // Where one product makes queries, keys and values and another gate and up
+  // (Transformer::fused_projections): for each value of their outputs, and for each that is rotated, beside
+  // the rotation.
+  PartStyle qkv_slices = kNoLaunches;
+  PartStyle gate_up_slices = kNoLaunches;
+  PartStyle rotated_slices = kNoLaunches;
   // Beside the two products of a LoRA adapter: for each value of its input, and of its output.
   PartStyle adapter_input = kNoLaunches;
   PartStyle adapter_output = kNoLaunches;

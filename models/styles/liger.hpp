@@ -16,6 +16,10 @@ inline constexpr KernelStyle kLigerKernels = [] {
   style.norm = style.gemma_norm = {.forward = {.launches = 3}, .backward = {.launches = 5}};
   style.rope = {.forward = {.launches = 1.5}, .backward = {.launches = 1.5}};
   style.activation = {.forward = {.launches = 3}, .backward = {.launches = 3}};
+  // Its rotary embedding copies slices of queries and keys, so that attention need not, and its activation
+  // those of gate and up (rope.py and swiglu.py at ead96b61).
+  style.gate_up_slices.forward = {.launches = 2, .bytes = 4};
+  style.rotated_slices = kNoLaunches;
   style.norm_kept_bytes = style.gemma_norm_kept_bytes = 2;
   style.activation_kept_bytes = 6;
   style.memory_error = 0.08;

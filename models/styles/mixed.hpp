@@ -13,6 +13,7 @@ inline constexpr KernelStyle kMixedKernels = [] {
   style.name = "mixed";
   style.text = "it is not known which: priced as fused, with the launches and the memory of eager kernels";
   for (PartStyle* part : {&style.norm, &style.gemma_norm, &style.rope, &style.activation, &style.residual_add,
+                          &style.qkv_slices, &style.gate_up_slices, &style.rotated_slices,
                           &style.adapter_input, &style.adapter_output})
     part->forward.bytes = part->backward.bytes = 0;
   style.query_copy_bytes = style.key_value_copy_bytes = 0;

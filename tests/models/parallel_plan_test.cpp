@@ -71,7 +71,21 @@ TEST_CASE("Target modules are the model's, and frozen weights in 4 bits need LoR
   CHECK(mistakes(kQwen3Moe, with(6)) == Mistakes{});    // down_proj, of experts
   CHECK(mistakes(kDeepseekV2, with(9)) == Mistakes{});  // kv_a_proj_with_mqa
   CHECK(mistakes(kDeepseekV2, with(1)) ==
-        Mistakes{"lora_target_modules: expected modules that the model has, got k_proj"});
+        Mistakes{"lora_target_modules: expected modules that the model has (o_proj, gate_proj, up_proj, "
+                 "down_proj, q_a_proj, q_b_proj, kv_a_proj_with_mqa, kv_b_proj), got k_proj"});
+  Transformer phi3 = kLlama8b;
+  phi3.fused_projections = true;
+  for (const std::size_t target : {3, 6, 11, 12})  // o_proj, down_proj, qkv_proj, gate_up_proj
+    CHECK(mistakes(phi3, with(target)) == Mistakes{});
+  for (const std::size_t target : {0, 1, 2, 4, 5}) {
+    CHECK(mistakes(phi3, with(target)) ==
+          Mistakes{"lora_target_modules: expected modules that the model has (o_proj, down_proj, qkv_proj, "
+                   "gate_up_proj), got " +
+                   std::string(kLoraTargets[target].name)});
+  }
+  CHECK(mistakes(kLlama8b, with(11)) ==
+        Mistakes{"lora_target_modules: expected modules that the model has (q_proj, k_proj, v_proj, o_proj, "
+                 "gate_proj, up_proj, down_proj), got qkv_proj"});
   ParallelPlan full = with(0, 0);
   full.lora_targets.add(2);
   CHECK(mistakes(kLlama8b, full) ==

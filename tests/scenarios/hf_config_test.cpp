@@ -91,6 +91,8 @@ TEST_CASE("Keys that a config.json leaves out have Hugging Face's defaults") {
   CHECK(gemma.qk_norm);
   CHECK(gemma.output_norms);
   CHECK_FALSE(qwen3.output_norms);
+  CHECK_FALSE(qwen3.fused_projections);
+  CHECK(load_model(fixture("phi-3-mini-4k-instruct"), {}).fused_projections);
   const Transformer glm = load_model(fixture("glm-4.5-air"), {});
   CHECK(glm.qkv_bias);
   CHECK_FALSE(glm.qk_norm);

@@ -92,7 +92,7 @@ TEST_CASE("mistakes in a model file all come at once") {
           "/kv_heads: expected a divisor of the 4 heads, got 3 (number)",
           "/biass: expected no such key (known: format, $schema, name, source, layers, hidden_size, heads, kv_heads, "
           "head_dim, ffn_size, vocab_size, tied_embeddings, qkv_bias, qk_norm, output_norms, "
-          "published_parameters, sliding_window, latent_attention, experts), got 1 (number)"});
+          "fused_projections, published_parameters, sliding_window, latent_attention, experts), got 1 (number)"});
 }
 
 TEST_CASE("a model file says windows, latent attention and experts in objects of their own") {
@@ -121,6 +121,8 @@ TEST_CASE("a model file says windows, latent attention and experts in objects of
   CHECK_FALSE(load_model("llama3.1-8b", kData).qk_norm);
   CHECK_FALSE(load_model("llama3.1-8b", kData).output_norms);
   CHECK(load_model("gemma-3-27b", kData).output_norms);
+  CHECK_FALSE(load_model("llama3.1-8b", kData).fused_projections);
+  CHECK(load_model("phi-4", kData).fused_projections);
   CHECK(load_model("qwen3-30b-a3b", kData).qk_norm);
 }
 
@@ -152,6 +154,10 @@ TEST_CASE("windows, latents and experts that cannot be are refused") {
        "/qk_norm: expected false with latent attention, got true (boolean)"},
       {R"("qkv_bias": true, )" + good_latent,
        "/qkv_bias: expected false with latent attention, got true (boolean)"},
+      {R"("fused_projections": true, )" + good_latent,
+       "/fused_projections: expected false with latent attention, got true (boolean)"},
+      {R"("fused_projections": true, )" + experts + "}, ",
+       "/fused_projections: expected false with experts, got true (boolean)"},
       {experts + R"(, "dense_layers": 3}, )",
        "/experts/dense_layers: expected integer in 0..2, got 3 (number)"},
       {experts + R"(, "shared_gate": true}, )",

@@ -121,6 +121,7 @@ class ArchitectureTest(unittest.TestCase):
                 "/experts: expected none",
                 "/latent_attention: expected none: latent attention is not run, got {",
             ),
+            "phi-4": ("/fused_projections: expected false: fused projections are not run, got true",),
         }.items():
             self.assertNotIn(name, known)
             path = folder / f"{name}.json"

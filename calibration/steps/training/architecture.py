@@ -75,6 +75,7 @@ def _other_layers(values: dict[str, Any]) -> list[str]:
         "latent_attention": "none: latent attention is not run",
         "qk_norm": "false: norms of queries and keys are not run",
         "output_norms": "false: norms of a block's output are not run",
+        "fused_projections": "false: fused projections are not run",
         "sliding_window": "none: sliding windows are not run",
     }
     # A value that is false, null or 0 says that it is not there.

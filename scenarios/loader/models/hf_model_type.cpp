@@ -14,7 +14,7 @@ namespace {
 constexpr std::array<HfModelType, 13> kModelTypes = {{
     {.name = "llama", .kv_heads_are_heads = true},
     {.name = "mistral", .window = HfWindow::all, .window_tokens = 4096},
-    {.name = "phi3", .kv_heads_are_heads = true, .window = HfWindow::all},
+    {.name = "phi3", .fused_projections = true, .kv_heads_are_heads = true, .window = HfWindow::all},
     {.name = "qwen2", .qkv_bias = true, .window = HfWindow::late_switched, .window_tokens = 4096},
     {.name = "qwen3",
      .qk_norm = true,

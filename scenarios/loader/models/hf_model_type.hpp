@@ -33,6 +33,7 @@ struct HfModelType {
   bool qk_norm = false;
   bool qk_norm_has_key = false;  ///< use_qk_norm says it instead
   bool output_norms = false;
+  bool fused_projections = false;
   bool tied_embeddings = false;     ///< if no key says otherwise
   bool kv_heads_are_heads = false;  ///< if no key gives their number; false: a key must give it
   int head_dim = 0;                 ///< if no key gives it; 0: hidden_size / heads

@@ -57,6 +57,7 @@ void read_attention(JsonReader& reader, const HfModelType& type, Transformer& mo
   model.qkv_bias = flag_or(reader, "qkv_bias", flag_or(reader, "attention_bias", type.qkv_bias));
   model.qk_norm = type.qk_norm_has_key ? flag_or(reader, "use_qk_norm", false) : type.qk_norm;
   model.output_norms = type.output_norms;
+  model.fused_projections = type.fused_projections;
 }
 
 void check_hf_heads(JsonReader& reader, Transformer& model) {

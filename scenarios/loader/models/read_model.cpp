@@ -53,6 +53,12 @@ void check_heads(JsonReader& reader, const Transformer& model) {
     reader.refuse("head_dim", fmt::format("{}, both parts of a query of latent attention", head_dim));
   if (model.qk_norm) reader.refuse("qk_norm", "false with latent attention");
   if (model.qkv_bias) reader.refuse("qkv_bias", "false with latent attention");
+  if (model.fused_projections) reader.refuse("fused_projections", "false with latent attention");
+}
+
+void check_experts(JsonReader& reader, const Transformer& model) {
+  if (model.fused_projections && model.has_experts())
+    reader.refuse("fused_projections", "false with experts");
 }
 
 }  // namespace
@@ -74,7 +80,8 @@ Transformer read_model(JsonReader reader) {
                     .tied_embeddings = reader.boolean("tied_embeddings"),
                     .qkv_bias = reader.boolean("qkv_bias"),
                     .qk_norm = reader.boolean("qk_norm", false),
-                    .output_norms = reader.boolean("output_norms", false)};
+                    .output_norms = reader.boolean("output_norms", false),
+                    .fused_projections = reader.boolean("fused_projections", false)};
   // 0: the publisher does not say.
   const double published_parameters = reader.number("published_parameters", 0);
   if (published_parameters > 0) model.published_parameters = published_parameters;
@@ -83,6 +90,7 @@ Transformer read_model(JsonReader reader) {
   model.latent = read_latent_member(reader.optional_object("latent_attention"));
   model.experts = read_experts(reader.optional_object("experts"), most_layers);
   if (reader.n_problems() == before) check_heads(reader, model);
+  if (reader.n_problems() == before) check_experts(reader, model);
   if (reader.n_problems() == before) refuse_sizes(reader, model, "heads");
   return model;
 }

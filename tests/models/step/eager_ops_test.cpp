@@ -78,9 +78,47 @@ TEST_CASE("Eager code sums up the gradient of each bias, and casts biases under 
     CHECK(added(plan_in(*style, kAdamWFp32), backward_kernels) == Copies{});
 }
 
+TEST_CASE("Eager code copies the slices of fused matrices, and joins their gradients") {
+  const Transformer model = [] {
+    Transformer fused = kLlama8b;
+    fused.fused_projections = true;
+    return fused;
+  }();
+  const auto moved = [&](const KernelStyle& style, const KernelsOfOp& kernels) {
+    Copies slices;
+    for (const LayerOp& op : forward(model, plan_in(style))) {
+      if (op.op != "slices") continue;
+      for (const CountedKernel& use : kernels(op)) {
+        slices.n += use.count;
+        slices.moved_bytes += use.count * kernel_bytes(use.kernel) / kTokens;
+      }
+    }
+    return slices;
+  };
+  constexpr double kRotated = 128 * (32 + 8);
+  constexpr double kHeads = kRotated + 128 * 8;
+  constexpr double kGateAndUp = 2 * 14336;
+  // Each of three slices is copied before attention, and two are joined with what is not rotated: 4 bytes a
+  // value.
+  CHECK(moved(kEagerKernels, forward_kernels) == Copies{3 + 2, 4 * kHeads + 4 * kRotated});
+  // Of queries, keys and values: three times zeros of 2 bytes, a copy of 4, and two sums of 6. Of what is
+  // rotated, zeros and a sum. Gate and up are joined.
+  CHECK(moved(kEagerKernels, backward_kernels) ==
+        Copies{8 + 2 * 2 + 1, 22 * kHeads + 8 * kRotated + 4 * kGateAndUp});
+  CHECK(moved(kLigerKernels, forward_kernels) == Copies{3 + 2, 4 * kHeads + 4 * kGateAndUp});
+  CHECK(moved(kLigerKernels, backward_kernels) == Copies{8 + 1, 22 * kHeads + 4 * kGateAndUp});
+  for (const KernelStyle* style :
+       {&kMixedKernels, &kCompiledKernels, &kTransformerEngineKernels, &kFusedKernels})
+    CHECK(moved(*style, backward_kernels) == Copies{});
+}
+
 TEST_CASE("A tiled MLP that runs once more sums up no gradients") {
-  ParallelPlan plan = plan_in(kEagerKernels);
-  plan.mlp_tiles = 4;
-  for (const LayerOp& op : tiled_mlp_again(kLlama8b, plan, 8, LayerKind::dense, kTokens))
-    CHECK((op.kind == LayerOp::Kind::linear || op.op == "swiglu"));
+  for (const bool is_fused : {false, true}) {
+    Transformer model = kLlama8b;
+    model.fused_projections = is_fused;
+    ParallelPlan plan = plan_in(kEagerKernels);
+    plan.mlp_tiles = 4;
+    for (const LayerOp& op : tiled_mlp_again(model, plan, 8, LayerKind::dense, kTokens))
+      CHECK((op.kind == LayerOp::Kind::linear || op.op == "swiglu"));
+  }
 }

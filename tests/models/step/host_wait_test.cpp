@@ -113,14 +113,16 @@ TEST_CASE("Styles launch what PyTorch's dispatcher counts, within 5 %") {
   qwen2.qkv_bias = true;
   Transformer qwen3 = kLlama8b;
   qwen3.qk_norm = true;
+  Transformer phi3 = kLlama8b;
+  phi3.fused_projections = true;
   Transformer gemma2 = kLlama8b;
   gemma2.output_norms = true;
   Transformer gemma3 = gemma2;
   gemma3.qk_norm = true;
   // As tests/python/trainers/test_torch_launches.py counts with transformers 5.23.0 and PyTorch 2.13.0.
-  for (const Counted& counted :
-       {Counted{"llama", kLlama8b, 38, 79}, Counted{"qwen2", qwen2, 38, 82}, Counted{"qwen3", qwen3, 54, 111},
-        Counted{"gemma2", gemma2, 62, 115}, Counted{"gemma3", gemma3, 82, 149}}) {
+  for (const Counted& counted : {Counted{"llama", kLlama8b, 38, 79}, Counted{"qwen2", qwen2, 38, 82},
+                                 Counted{"qwen3", qwen3, 54, 111}, Counted{"phi3", phi3, 40, 83},
+                                 Counted{"gemma2", gemma2, 62, 115}, Counted{"gemma3", gemma3, 82, 149}}) {
     CAPTURE(counted.family);
     const auto [forward, backward] = layer_launches(counted.model, kEagerKernels);
     CHECK(forward == Approx(counted.forward).epsilon(0.05));
@@ -133,6 +135,9 @@ TEST_CASE("Styles launch what PyTorch's dispatcher counts, within 5 %") {
   const auto [lora_forward, lora_backward] = layer_launches(kLlama8b, kEagerKernels, {.lora_rank = 16});
   CHECK(lora_forward == Approx(94).epsilon(0.05));
   CHECK(lora_backward == Approx(138).epsilon(0.05));
+  const auto [fused_forward, fused_backward] = layer_launches(phi3, kEagerKernels, {.lora_rank = 16});
+  CHECK(fused_forward == Approx(72).epsilon(0.05));
+  CHECK(fused_backward == Approx(115).epsilon(0.05));
 }
 
 TEST_CASE("The account of a plan has what the host makes its GPUs wait, with the doubt of a launch") {

@@ -7,14 +7,13 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "calibration/fit/steps/step_terms.hpp"
+#include "calibration/fit/steps/measured_step.hpp"
 #include "calibration/fit/steps/validate_steps.hpp"
 #include "cli/calibrate/commands.hpp"
 #include "cli/calibrate/inputs.hpp"
 #include "cli/calibrate/step_table.hpp"
 #include "cli/shared/print.hpp"
 #include "cli/shared/terminal.hpp"
-#include "models/coverage/step_kernels.hpp"
 #include "models/kernels/transfer_profile.hpp"
 #include "reports/text/display_width.hpp"
 #include "reports/text/text_table.hpp"
@@ -171,9 +170,10 @@ std::filesystem::path hardware_file(const std::string& name, const std::string& 
       find_named_file(kHardwareProfileFiles, name, from_folder, data).path, ignored);
 }
 
-// Numbers on top of one hardware profile say little on top of another one, and steps are priced as
-// calibration/steps runs them.
-FrameworkProfile load_framework(const ValidateStepsArguments& arguments, const DataPaths& data) {
+// Numbers on top of one hardware profile say little on top of another one, and steps are priced as they were
+// executed.
+FrameworkProfile load_framework(const ValidateStepsArguments& arguments, const Measurements& measurements,
+                                const DataPaths& data) {
   const FrameworkProfile framework = load_profile(arguments.framework, data);
   const std::string folder = std::filesystem::path(arguments.framework).parent_path().string();
   if (hardware_file(framework.hardware, is_path(arguments.framework) ? folder : "", data) !=
@@ -181,11 +181,14 @@ FrameworkProfile load_framework(const ValidateStepsArguments& arguments, const D
     print_error("packsim: warning: the framework profile {} stands on the hardware profile {}, not on {}\n",
                 framework.name, framework.hardware, arguments.profile);
   }
-  ExecutionStyle execution = framework.execution;
-  execution.launch_s = kMeasuredStepExecution.launch_s;  // not in step times here
-  if (!(execution == kMeasuredStepExecution)) {
+  const bool is_executed_so = std::ranges::all_of(measurements.rows, [&](const Measurement& row) {
+    ExecutionStyle execution = source_plan(measurements.source_of(row)).execution;
+    execution.launch_s = framework.execution.launch_s;  // not in step times here
+    return row.kernel.kernel() != "step" || execution == framework.execution;
+  });
+  if (!is_executed_so) {
     print_error(
-        "packsim: warning: the framework of profile {} executes steps differently from calibration/steps; "
+        "packsim: warning: the framework of profile {} executes steps differently from the measured ones; "
         "its numbers are judged on steps as they were run\n",
         framework.name);
   }
@@ -215,7 +218,7 @@ void validate(const ValidateStepsArguments& arguments, const CommandContext& con
     warn_of_other_gpus(gpus, profile);
   }
   if (arguments.gpus_per_node > 0) options.cluster.gpus_per_node = arguments.gpus_per_node;
-  if (!arguments.framework.empty()) options.framework = load_framework(arguments, data);
+  if (!arguments.framework.empty()) options.framework = load_framework(arguments, file.measurements, data);
   if (!arguments.fit_files.empty())
     options.is_fit_row = [&](const Measurement& row) { return fit_steps.contains(row.kernel.text()); };
   if (options.framework || options.is_fit_row) warn_of_other_gpus(gpus, arguments.cluster, options.cluster);

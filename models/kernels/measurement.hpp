@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "models/kernels/kernel_case.hpp"
+#include "models/parallel_plan.hpp"
 
 namespace packsim {
 
@@ -20,6 +21,9 @@ struct MeasurementSource {
   std::string provenance;                      ///< where it was published, or the command that measured it
   std::string licence;                         ///< of what was published; empty for own measurements
   std::map<std::string, std::string> details;  ///< driver, libraries, clocks, topology, as they were recorded
+  /// The plan of its training steps, beside what their cases say. None: they go as calibration/steps runs
+  /// them.
+  std::optional<ParallelPlan> plan = {};
 
   /// What a GPU's share of its node's network cards carries one way, of collectives between nodes: the detail
   /// of this name. None if it was not recorded.

@@ -8,6 +8,7 @@
 #include "calibration/fit/steps/step_terms.hpp"
 #include "models/coverage/step_kernels.hpp"
 #include "models/memory/peak_memory.hpp"
+#include "models/plan/plan_key.hpp"
 #include "models/step/pass/pass_time.hpp"
 #include "scenarios/loader/load_scenario.hpp"
 #include "scenarios/loader/profiles/read_hardware_profile.hpp"
@@ -131,6 +132,72 @@ TEST_CASE("A framework profile is found from steps whose documents are known") {
   CHECK(fit.profile.fitted_on.most_gpus == 4);
   CHECK(fit.profile.execution.overlaps_states);
   CHECK(fit.profile.execution.recompute_stops_early);
+}
+
+TEST_CASE("Steps are priced, and a profile executes them, as their source says") {
+  const HardwareProfile hardware = load_hardware_profile("h100-sxm-public-fa2", kData);
+  Synthetic rows = made_up_steps(hardware, 0);
+  ParallelPlan eager = default_plan();
+  eager.execution = kMeasuredStepExecution;
+  eager.execution.kernels = &kEagerKernels;
+  eager.execution.loss = &kUpcastLoss;
+  rows.measurements.sources[0].plan = eager;
+  const FrameworkFit fit = fit_framework_profile(rows.measurements, model_of, one_node(), hardware);
+  CHECK(fit.profile.execution == eager.execution);
+  CHECK(fit.host_wait_fraction == 0);
+  // Eager kernels take longer, so the same times are a smaller factor on them; and they keep more.
+  CHECK(fit.profile.factors.linear_factor < 0.9 * kTruth.linear_factor);
+  for (const FrameworkFitRow& row : fit.rows)
+    CHECK(row.predicted_memory_bytes >= row.measured_memory_bytes.value());
+  CHECK(fit.memory_mean_error > 0.2);
+
+  // Two GPUs to a micro-batch by tensor parallelism.
+  ParallelPlan tensor = eager;
+  tensor.tp_degree = 2;
+  rows.measurements.sources[0].plan = tensor;
+  const std::vector<MeasuredStep> steps = measured_steps(rows.measurements, model_of, one_node(), hardware);
+  CHECK(steps.front().plan.n_gpus == 2);
+  CHECK(steps.back().plan.n_gpus == 8);  // beside Ulysses of degree 4
+  CHECK(allocated_bytes(steps.front()) < fit.rows.front().predicted_memory_bytes);
+}
+
+TEST_CASE("Launches that would make GPUs wait once more are left out of a profile") {
+  const HardwareProfile hardware = load_hardware_profile("h100-sxm-public-fa2", kData);
+  Synthetic rows = made_up_steps(hardware, 0);
+  ParallelPlan slow_host = default_plan();
+  slow_host.execution = kMeasuredStepExecution;
+  slow_host.execution.launch_s = 1e-3;
+  rows.measurements.sources[0].plan = slow_host;
+  const FrameworkFit fit = fit_framework_profile(rows.measurements, model_of, one_node(), hardware);
+  CHECK(fit.host_wait_fraction > 0.1);
+  CHECK(fit.profile.execution.launch_s == 0);
+  CHECK(fit.profile.factors.linear_factor == Approx(kTruth.linear_factor).epsilon(0.01));
+  CHECK(framework_fit_text(fit).find("launch_s is 0 in the profile") != std::string::npos);
+  // Those of calibration/steps are queued ahead, so that they tell nothing of their host.
+  rows.measurements.sources[0].plan.reset();
+  CHECK(fit_framework_profile(rows.measurements, model_of, one_node(), hardware).host_wait_fraction == 0);
+}
+
+TEST_CASE("Steps of two ways of execution make no profile, and those of a pipeline none") {
+  const HardwareProfile hardware = load_hardware_profile("h100-sxm-public-fa2", kData);
+  Synthetic rows = made_up_steps(hardware, 0);
+  MeasurementSource other = rows.measurements.sources[0];
+  other.id = "other";
+  other.plan = ParallelPlan{.execution = kMeasuredStepExecution};
+  other.plan->execution.launch_s = 1e-5;  // no difference: each run measures its own
+  other.plan->execution.kernels = &kLigerKernels;
+  other.plan->execution.overlaps_states = false;
+  rows.measurements.sources.push_back(other);
+  rows.measurements.rows.back().source = "other";
+  rows.measurements.rows.back().place = "liger.jsonl:2";
+  CHECK_THROWS_WITH(fit_framework_profile(rows.measurements, model_of, one_node(), hardware),
+                    "liger.jsonl:2: expected a step that is executed as the first one, got overlaps_states "
+                    "false instead of true, kernels liger instead of fused");
+  rows.measurements.sources.back().plan->pp_degree = 2;
+  CHECK_THROWS_WITH(fit_framework_profile(rows.measurements, model_of, one_node(), hardware),
+                    Catch::StartsWith("liger.jsonl:2: step model=llama3.1-8b") &&
+                        Catch::Contains("pp_degree: expected 1, because the parts of a step in a pipeline do "
+                                        "not add up, got 2"));
 }
 
 TEST_CASE("What no step tells is taken as adding nothing, and known to be assumed") {

@@ -358,7 +358,7 @@ TEST_CASE("A framework profile's file says of steps what it said where it was fi
   const ProgramRun foreign = h100.validate("--framework deepspeed-ulysses-h100");
   CHECK(foreign.exit_code == 0);
   CHECK(contains(foreign.err, "stands on the hardware profile "));
-  CHECK(contains(foreign.err, "executes steps differently from calibration/steps"));
+  CHECK(contains(foreign.err, "executes steps differently from the measured ones"));
 }
 
 TEST_CASE("Steps are shown in words, in lines that fit the terminal") {

@@ -95,6 +95,26 @@ TEST_CASE("A resumed run's source goes with the first one, and the end of the la
             R"(m.jsonl:2: /source/gpu: expected "H100", as the source of this id before, got "A100")"});
 }
 
+TEST_CASE("A source may say the plan of its steps, as a scenario's parallelism") {
+  const std::string first =
+      R"({"packsim_measurements": 1, "source": {"gpu": "H100", "plan": {"kernels": "eager", "tp_degree": 2}}})"
+      "\n";
+  const std::optional<ParallelPlan> plan = read_text(first).measurements.sources[0].plan;
+  REQUIRE(plan);
+  CHECK(plan->execution.kernels == &kEagerKernels);
+  CHECK(plan->tp_degree == 2);
+  CHECK(plan->execution.launch_s == kTorchLaunch_s);
+  CHECK_FALSE(read_text(kFirst).measurements.sources[0].plan);
+  CHECK(mistakes(R"({"packsim_measurements": 1, "source": {"gpu": "H100", "plan": {"loss": "small"}}})"
+                 "\n") ==
+        std::vector<std::string>{"m.jsonl:1: /source/plan/loss: expected one of plain, upcast, "
+                                 "vocabulary_parallel, in_place, fused, got \"small\" (string)"});
+  CHECK(mistakes(first + R"({"source": {"gpu": "H100", "plan": {"kernels": "liger", "tp_degree": 2}}})"
+                         "\n") ==
+        std::vector<std::string>{
+            "m.jsonl:2: /source/plan: expected that of the source of this id before, got another"});
+}
+
 TEST_CASE("Every mistake of a measurement file is told at once, with its line") {
   const auto row = [](const std::string& samples, const std::string& more = "") {
     return R"({"case": "launch_gap", "library": "cuda", "samples_s": )" + samples + more + "}\n";

@@ -9,6 +9,7 @@
 #include "calibration/fit/dense_algebra.hpp"
 #include "calibration/fit/robust_least_squares.hpp"
 #include "calibration/fit/steps/measured_step.hpp"
+#include "models/plan/plan_key.hpp"
 
 namespace packsim {
 namespace {
@@ -112,6 +113,41 @@ void add_rows(const std::vector<MeasuredStep>& steps, FrameworkFit& fit) {
   fit.memory_mean_error = n_memory > 0 ? memory_errors / n_memory : 0;
 }
 
+// The time that GPUs waited for their host is in the fitted numbers: launches that would make them wait once
+// more are left out of the profile.
+void set_launch(const std::vector<MeasuredStep>& steps, const Measurements& measurements,
+                const HardwareProfile& hardware, FrameworkFit& fit) {
+  constexpr double kMostWaiting = 0.01;
+  double wait_s = 0;
+  double measured_s = 0;
+  for (const MeasuredStep& step : steps) {
+    if (!measurements.source_of(*step.row).plan) continue;  // queued ahead
+    wait_s += host_wait_s(step, hardware, fit.profile.factors);
+    measured_s += step.row->median_s();
+  }
+  if (wait_s <= kMostWaiting * measured_s) return;
+  fit.host_wait_fraction = wait_s / measured_s;
+  fit.profile.execution.launch_s = 0;
+}
+
+// A profile says one way of executing steps. Throws std::invalid_argument with what the steps differ in.
+void check_execution(const std::vector<MeasuredStep>& steps) {
+  const ParallelPlan& first = steps.front().plan;
+  for (const MeasuredStep& step : steps) {
+    ParallelPlan plan = step.plan;
+    plan.execution.launch_s = first.execution.launch_s;  // runs measure their own
+    if (plan.execution == first.execution) continue;
+    std::string differs;
+    for (const PlanKey& key : plan_keys()) {
+      if (key.profile == SaidByProfile::never || key.get(plan) == key.get(first)) continue;
+      differs += (differs.empty() ? "" : ", ") + std::string(key.name()) + " " +
+                 plan_value_text(key.get(plan)) + " instead of " + plan_value_text(key.get(first));
+    }
+    throw std::invalid_argument((step.row->place.empty() ? "" : step.row->place + ": ") +
+                                "expected a step that is executed as the first one, got " + differs);
+  }
+}
+
 }  // namespace
 
 FrameworkFit fit_framework_profile(const Measurements& measurements,
@@ -124,6 +160,7 @@ FrameworkFit fit_framework_profile(const Measurements& measurements,
                                 " measured steps or more for a framework profile, got " +
                                 std::to_string(steps.size()));
   }
+  check_execution(steps);
   Steps all;
   for (const MeasuredStep& step : steps) all.push_back(&step);
   FrameworkFit fit;
@@ -132,6 +169,7 @@ FrameworkFit fit_framework_profile(const Measurements& measurements,
   const MeasuredStep& largest =
       *std::ranges::max_element(steps, {}, [](const MeasuredStep& step) { return step.plan.n_gpus; });
   fit.profile.execution = largest.plan.execution;
+  set_launch(steps, measurements, hardware, fit);
   fit.profile.name = options.name;
   fit.profile.gpu = measurements.source_of(*largest.row).gpu;
   fit.profile.hardware = options.hardware.empty() ? hardware.name : options.hardware;

@@ -38,17 +38,22 @@ struct FrameworkFit {
   double left_out_mean_error = 0;
   double left_out_max_error = 0;
   double memory_mean_error = 0;
+  /// The share of the steps' time that GPUs would wait for their host beside the fitted numbers, which have
+  /// that time already. The profile's launches then take none. 0 where it is too small to tell.
+  double host_wait_fraction = 0;
 };
 
 /// Fits what measured steps, whose documents are known, take beyond the kernels of a hardware profile: the
 /// time factors. Peak memory follows from the styles of the plan and is compared where it was measured. A
 /// number that the rows do not tell (exchanges where no step has groups, the micro-batch's cost where every
 /// step has as many) is taken as what a framework that adds nothing has; the covariance knows of assumed
-/// exchange factors that they may be half or twice as large.
+/// exchange factors that they may be half or twice as large. Where a source says its plan, steps were not
+/// queued ahead of the GPU: the time of launches is in them.
 ///
 /// model: by the name in the case; a step of fewer layers is priced as the model cut to these. cluster: the
-/// type of the nodes, for which GPUs share a node. Steps are taken to go as calibration/steps runs them.
-/// Throws std::invalid_argument for fewer than 4 steps, and with every reason for steps that cannot exist.
+/// type of the nodes, for which GPUs share a node. Steps are taken to go as source_plan() of their sources.
+/// Throws std::invalid_argument for fewer than 4 steps, for steps that are executed in several ways, and with
+/// every reason for steps that cannot exist.
 FrameworkFit fit_framework_profile(const Measurements& measurements,
                                    const std::function<Transformer(const std::string&)>& model,
                                    const Cluster& cluster, const HardwareProfile& hardware,

@@ -28,14 +28,15 @@ Json row_json(const FrameworkFitRow& row) {
 std::string framework_profile_json(const FrameworkFit& fit) {
   Json rows = Json::array();
   for (const FrameworkFitRow& row : fit.rows) rows.push_back(row_json(row));
-  const Json provenance = {{"assumed", fit.assumed},
-                           {"step_time_error_percent",
-                            {{"mean", percent_of(fit.mean_error)},
-                             {"max", percent_of(fit.max_error)},
-                             {"left_out_mean", percent_of(fit.left_out_mean_error)},
-                             {"left_out_max", percent_of(fit.left_out_max_error)}}},
-                           {"memory_error_percent", percent_of(fit.memory_mean_error)},
-                           {"results", rows}};
+  Json provenance = {{"assumed", fit.assumed},
+                     {"step_time_error_percent",
+                      {{"mean", percent_of(fit.mean_error)},
+                       {"max", percent_of(fit.max_error)},
+                       {"left_out_mean", percent_of(fit.left_out_mean_error)},
+                       {"left_out_max", percent_of(fit.left_out_max_error)}}},
+                     {"memory_error_percent", percent_of(fit.memory_mean_error)},
+                     {"results", rows}};
+  if (fit.host_wait_fraction > 0) provenance["host_wait_percent"] = percent_of(fit.host_wait_fraction);
   return framework_profile_text(fit.profile, fit.description, fit.numbers, provenance);
 }
 
@@ -59,6 +60,12 @@ std::string framework_fit_text(const FrameworkFit& fit) {
       100 * fit.mean_error, 100 * fit.max_error, 100 * fit.left_out_mean_error, 100 * fit.left_out_max_error);
   if (fit.memory_mean_error > 0)
     text += fmt::format("peak memory: mean error {:.1f} %\n", 100 * fit.memory_mean_error);
+  if (fit.host_wait_fraction > 0) {
+    text += fmt::format(
+        "launch_s is 0 in the profile: with the launches of the plan, GPUs would wait {:.0f} % of the steps' "
+        "time for their host, which is in the numbers already\n",
+        100 * fit.host_wait_fraction);
+  }
   return text;
 }
 

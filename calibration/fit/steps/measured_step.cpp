@@ -4,17 +4,32 @@
 #include <stdexcept>
 
 #include "models/coverage/step_kernels.hpp"
+#include "models/step/pass/pass_time.hpp"
 
 namespace packsim {
 namespace {
 
-ParallelPlan plan_of(const KernelCase& step) {
+ParallelPlan plan_of(const KernelCase& step, const MeasurementSource& source) {
   const auto integer = [&](std::string_view key) { return static_cast<int>(step.integer(key)); };
-  return {.n_gpus = integer("sp") * integer("dp"),
-          .sequence = {.ulysses = integer("sp")},
-          .zero_stage = integer("zero"),
-          .execution = kMeasuredStepExecution,
-          .gc_layers = integer("gc_layers")};
+  ParallelPlan plan = source_plan(source);
+  plan.sequence.ulysses = integer("sp");
+  plan.zero_stage = integer("zero");
+  plan.gc_layers = integer("gc_layers");
+  plan.n_gpus = integer("dp") * plan.rank_gpus();
+  return plan;
+}
+
+// What is wrong with the plan of a measured step.
+std::vector<std::string> mistakes_of(const MeasuredStep& step) {
+  std::vector<std::string> mistakes;
+  for (const PlanMistake& mistake : plan_mistakes(step.model, step.cluster, step.plan))
+    mistakes.push_back(mistake.text());
+  if (step.plan.pp_degree > 1) {
+    mistakes.push_back(
+        "pp_degree: expected 1, because the parts of a step in a pipeline do not add up, got " +
+        std::to_string(step.plan.pp_degree));
+  }
+  return mistakes;
 }
 
 Cluster gpus_of(const ParallelPlan& plan, const Cluster& node) {
@@ -39,6 +54,10 @@ std::vector<StepPack> packs_of(const KernelCase& step) {
 
 }  // namespace
 
+ParallelPlan source_plan(const MeasurementSource& source) {
+  return source.plan.value_or(ParallelPlan{.execution = kMeasuredStepExecution});
+}
+
 std::vector<MeasuredStep> measured_steps(const Measurements& measurements,
                                          const std::function<Transformer(const std::string&)>& model,
                                          const Cluster& cluster, const HardwareProfile& hardware) {
@@ -49,30 +68,42 @@ std::vector<MeasuredStep> measured_steps(const Measurements& measurements,
     MeasuredStep step;
     step.row = &row;
     step.model = model(row.kernel.value("model"));
-    step.plan = plan_of(row.kernel);
+    step.plan = plan_of(row.kernel, measurements.source_of(row));
     step.model.n_layers =
         static_cast<int>(std::min<std::int64_t>(step.model.n_layers, row.kernel.integer("layers")));
     step.cluster = gpus_of(step.plan, cluster);
-    for (const PlanMistake& mistake : plan_mistakes(step.model, step.cluster, step.plan)) {
+    for (const std::string& mistake : mistakes_of(step)) {
       mistakes += (mistakes.empty() ? "" : "\n") + (row.place.empty() ? "" : row.place + ": ") +
-                  row.kernel.text() + ": " + mistake.text();
+                  row.kernel.text() + ": " + mistake;
     }
     if (!mistakes.empty()) continue;
-    const std::vector<StepPack> packs = packs_of(row.kernel);
-    step.n_micro_batches = static_cast<int>(packs.size());
-    for (const StepPack& pack : packs)
+    step.packs = packs_of(row.kernel);
+    for (const StepPack& pack : step.packs)
       step.largest_pack_tokens = std::max(step.largest_pack_tokens, pack.tokens);
-    step.terms = StepTermsPricer(step.model, step.cluster, step.plan, hardware).step(packs);
+    step.terms = StepTermsPricer(step.model, step.cluster, step.plan, hardware).step(step.packs);
     steps.push_back(std::move(step));
   }
   if (!mistakes.empty()) throw std::invalid_argument(mistakes);
   return steps;
 }
 
+double host_wait_s(const MeasuredStep& step, const HardwareProfile& hardware,
+                   const FrameworkFactors& factors) {
+  StepPricer pricer(step.model, step.cluster, step.plan, hardware, factors);
+  const ChunkShape whole_model = pricer.chunk(0);
+  std::int64_t wait_ns = 0;
+  for (const StepPack& pack : step.packs) {
+    const MicroBatchPrice price = pricer.micro_batch(pack.tokens, pack.lengths_tokens);
+    for (const WorkTime& pass : {forward_time(price, whole_model), backward_time(price, whole_model)})
+      wait_ns += pass.by_cause_ns[static_cast<std::size_t>(Cause::host)];
+  }
+  return static_cast<double>(wait_ns) * 1e-9;
+}
+
 double allocated_bytes(const MeasuredStep& step) {
   return peak_memory(step.model, step.cluster, step.plan, {},
-                     static_cast<double>(step.largest_pack_tokens) / step.plan.sequence.ulysses,
-                     step.n_micro_batches)
+                     static_cast<double>(step.largest_pack_tokens) / step.plan.sequence_gpus(),
+                     static_cast<int>(step.packs.size()))
       .allocated_bytes();
 }
 

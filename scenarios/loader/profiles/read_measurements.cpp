@@ -11,12 +11,13 @@
 
 #include "files/read_file.hpp"
 #include "scenarios/loader/json/json_reader.hpp"
+#include "scenarios/loader/readers.hpp"
 
 namespace packsim {
 namespace {
 
-const std::vector<std::string> kFlags = {"noisy",      "throttled", "cut",            "host_bound",
-                                         "recompiled", "published", "read_off_figure"};
+const std::vector<std::string> kFlags = {"noisy",     "throttled",      "cut", "host_bound", "recompiled",
+                                         "published", "read_off_figure"};
 const std::vector<std::string> kEnds = {"complete", "interrupted"};
 
 // An object of texts; numbers and truth values are taken as their text.
@@ -95,7 +96,8 @@ void read_flags(JsonReader& reader, Measurement& row) {
     if (flag.is_string() && std::ranges::find(kFlags, flag.get<std::string>()) != kFlags.end()) {
       row.flags.push_back(flag.get<std::string>());
     } else {
-      reader.refuse("flags", "some of noisy, throttled, cut, host_bound, recompiled, published, read_off_figure",
+      reader.refuse("flags",
+                    "some of noisy, throttled, cut, host_bound, recompiled, published, read_off_figure",
                     describe(flag));
     }
   }
@@ -161,6 +163,7 @@ void LineReader::read_source(JsonReader& line) {
   source.provenance = reader.string("provenance", "");
   source.licence = reader.string("licence", "");
   source.details = read_details(reader);
+  if (reader.has("plan")) source.plan = read_parallelism(reader.object("plan"), default_plan());
   const auto same = std::ranges::find(measurements_.sources, source.id, &MeasurementSource::id);
   if (same == measurements_.sources.end()) {
     source_ids_.insert(source.id);
@@ -170,6 +173,7 @@ void LineReader::read_source(JsonReader& line) {
   // A resumed run: what changed since, such as the start, is kept beside what was.
   if (same->gpu != source.gpu)
     reader.refuse("gpu", quote(same->gpu) + ", as the source of this id before", quote(source.gpu));
+  if (same->plan != source.plan) reader.refuse("plan", "that of the source of this id before", "another");
   for (const auto& [key, text] : source.details) {
     std::string& known = same->details[key];
     if (known.find(text) == std::string::npos) known += (known.empty() ? "" : "; ") + text;

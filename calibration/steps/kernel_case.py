@@ -6,7 +6,7 @@ import math
 import re
 from dataclasses import dataclass
 
-from calibration.steps.documents import Documents
+from .documents import Documents
 
 _CACHES = ("hot", "cold")
 _PASSES = ("fwd", "bwd")

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from calibration.steps.nvml import NvmlError, NvmlGpu, Reading
+from .nvml import NvmlError, NvmlGpu, Reading
 
 # NVML's reasons to lower the clocks that mean trouble: hardware slowdown, software and hardware thermal
 # slowdown, external power brake. A power cap (0x4) is normal under matrix products and only recorded.
@@ -63,9 +63,9 @@ def library_versions(device: torch.device) -> dict[str, str]:
     if device.type == "cuda":
         versions["cuda"] = str(torch.version.cuda or "")
         versions["hip"] = str(torch.version.hip or "")
-        versions["cudnn"] = str(torch.backends.cudnn.version() or "")
+        versions["cudnn"] = str(torch.backends.cudnn.version() or "")  # type: ignore[no-untyped-call]
         if torch.version.cuda and torch.distributed.is_nccl_available():
-            versions["nccl"] = ".".join(map(str, torch.cuda.nccl.version()))
+            versions["nccl"] = ".".join(map(str, torch.cuda.nccl.version()))  # type: ignore[no-untyped-call]
     return {key: value for key, value in versions.items() if value}
 
 

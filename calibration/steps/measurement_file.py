@@ -10,8 +10,8 @@ import stat
 from pathlib import Path
 from typing import Any
 
-from calibration.steps.errors import MachineError, UserError
-from calibration.steps.kernel_case import KernelCase
+from .errors import MachineError, UserError
+from .kernel_case import KernelCase
 
 _FORMAT = 1
 OUT_OF_MEMORY = "out of memory"

@@ -95,7 +95,7 @@ class NvmlGpu:
             try:
                 self._call("nvmlDeviceGetFieldValues", self._handle, ctypes.c_int(1), ctypes.byref(field))
                 if field.status == _SUCCESS:
-                    return field.value.unsigned_int / 1000
+                    return float(field.value.unsigned_int) / 1000
             except (NvmlError, AttributeError):
                 pass
             self._has_instant_power = False  # an older GPU or driver

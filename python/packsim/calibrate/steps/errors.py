@@ -1,0 +1,1 @@
+../../../../calibration/steps/errors.py

@@ -1,0 +1,1 @@
+../../../../calibration/steps/kernel_case.py

@@ -1,0 +1,1 @@
+../../../../calibration/steps/measurement_file.py

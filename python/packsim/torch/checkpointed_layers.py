@@ -42,4 +42,14 @@ class CheckpointedLayers:
                 return checkpoint(forward, *arguments, use_reentrant=False, **keywords)
             return forward(*arguments, **keywords)
 
+        forward_or_checkpoint.checkpointed_layers = self  # type: ignore[attr-defined]
         return forward_or_checkpoint
+
+
+def checkpointed_by(model: nn.Module) -> CheckpointedLayers | None:
+    """What recomputes layers of this model; None where no CheckpointedLayers does."""
+    for module in model.modules():
+        owner = getattr(module.forward, "checkpointed_layers", None)
+        if isinstance(owner, CheckpointedLayers):
+            return owner
+    return None

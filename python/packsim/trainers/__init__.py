@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from packsim.trainers.megatron import MegatronBatches as MegatronBatches
     from packsim.trainers.packed_rows import PackedRows as PackedRows
     from packsim.trainers.packed_rows import packed_dataset as packed_dataset
+    from packsim.trainers.step_timer import StepTimerCallback as StepTimerCallback
     from packsim.trainers.transformers_trainer import PackedTrainer as PackedTrainer
     from packsim.trainers.transformers_trainer import PackedTrainerMixin as PackedTrainerMixin
     from packsim.trainers.trl import PackedSFTTrainer as PackedSFTTrainer
@@ -34,6 +35,7 @@ _NAMES_OF = {
     "lightning": ["PackedModule", "PlanDataModule"],
     "megatron": ["MegatronBatches"],
     "packed_rows": ["PackedRows", "packed_dataset"],
+    "step_timer": ["StepTimerCallback"],
     "transformers_trainer": ["PackedTrainer", "PackedTrainerMixin"],
     "trl": ["PackedSFTTrainer"],
     "verl": ["micro_batch_indices", "rearrange_micro_batches"],

@@ -209,7 +209,8 @@ RobustFit robust_least_squares(const Residuals& unweighted, const Eigen::VectorX
 }
 
 PositiveFit fit_positive(const RowTime& time_s, const std::vector<double>& measured_s,
-                         const std::vector<double>& start, const Eigen::VectorXd& trust) {
+                         const std::vector<double>& start, const Eigen::VectorXd& trust,
+                         const std::vector<double>& known) {
   constexpr double kNeeded = 1e-4;
   const auto n_rows = static_cast<Eigen::Index>(measured_s.size());
   const Eigen::VectorXd measured_log = Eigen::VectorXd::Map(measured_s.data(), n_rows).array().log();
@@ -230,12 +231,26 @@ PositiveFit fit_positive(const RowTime& time_s, const std::vector<double>& measu
       numbers[active[i]] = start[active[i]] * std::exp(x[static_cast<Eigen::Index>(i)]);
     return numbers;
   };
+  const auto priors_of = [&](const Eigen::VectorXd& x) {
+    std::vector<double> priors;
+    for (std::size_t i = 0; i < active.size(); ++i) {
+      if (!known.empty() && known[active[i]] > 0)
+        priors.push_back(x[static_cast<Eigen::Index>(i)] / known[active[i]]);
+    }
+    return priors;
+  };
   const Residuals residuals = [&](const Eigen::VectorXd& x) {
-    return Eigen::VectorXd(times_s(with(x)).array().log().matrix() - measured_log);
+    const std::vector<double> priors = priors_of(x);
+    const auto n_priors = static_cast<Eigen::Index>(priors.size());
+    Eigen::VectorXd all(n_rows + n_priors);
+    all.head(n_rows) = times_s(with(x)).array().log().matrix() - measured_log;
+    all.tail(n_priors) = Eigen::VectorXd::Map(priors.data(), n_priors);
+    return all;
   };
   Eigen::VectorXd x = Eigen::VectorXd::Zero(static_cast<Eigen::Index>(active.size()));
   while (true) {
-    fit = robust_least_squares(residuals, x, {.trust = trust});
+    fit = robust_least_squares(residuals, x,
+                               {.n_priors = static_cast<Eigen::Index>(priors_of(x).size()), .trust = trust});
     values = with(fit.x);
     // What no row needs goes, the least needed first, and the rest is fitted again.
     const Eigen::VectorXd full_s = times_s(values);
@@ -260,7 +275,7 @@ PositiveFit fit_positive(const RowTime& time_s, const std::vector<double>& measu
   PositiveFit result{.values = values,
                      .standard_errors = std::vector<double>(start.size(), 0.0),
                      .log_covariance = Eigen::MatrixXd::Zero(n_numbers, n_numbers),
-                     .residuals = fit.residuals,
+                     .residuals = fit.residuals.head(n_rows),
                      .weights = fit.weights,
                      .scale = fit.scale};
   for (std::size_t i = 0; i < active.size(); ++i) {

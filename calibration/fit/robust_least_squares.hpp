@@ -58,8 +58,10 @@ using RowTime = std::function<double(const std::vector<double>& numbers, std::si
 
 /// measured_s: [n_rows]. The residuals are logarithms, the search is over the logarithms of the numbers. A
 /// number that starts at 0 stays there, and one that no row needs (under 0.01 % of every time) becomes 0.
-/// trust: as in RobustOptions.
+/// trust: as in RobustOptions. known: [n_numbers] the standard deviation of the logarithm of a number over
+/// its start, as far as it is known without the rows; 0: nothing is known. Empty: of all numbers.
 PositiveFit fit_positive(const RowTime& time_s, const std::vector<double>& measured_s,
-                         const std::vector<double>& start, const Eigen::VectorXd& trust = {});
+                         const std::vector<double>& start, const Eigen::VectorXd& trust = {},
+                         const std::vector<double>& known = {});
 
 }  // namespace packsim

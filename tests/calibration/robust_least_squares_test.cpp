@@ -60,6 +60,22 @@ TEST_CASE("A number that the times do not need becomes 0") {
   CHECK(fit.values[2] == Approx(0).margin(1e-5));
 }
 
+TEST_CASE("What the rows do not tell is as it was known before") {
+  // time = a x for x up to 10, measured to 2 %; nothing is known of a. b, within a third of 3, is 0.0015 of
+  // the first time and less of the others.
+  Synthetic random(5);
+  std::vector<double> measured_s;
+  for (int x = 1; x <= 10; ++x) measured_s.push_back(2 * x * std::exp(0.02 * random.normal()));
+  const auto time_s = [](const std::vector<double>& p, std::size_t row) {
+    return p[0] * static_cast<double>(row + 1) + 1e-3 * p[1];
+  };
+  const PositiveFit fit = fit_positive(time_s, measured_s, {1, 3}, {}, {0, 1.0 / 3});
+  CHECK(fit.values[0] == Approx(2).epsilon(0.02));
+  CHECK(fit.values[1] == Approx(3).epsilon(0.02));
+  CHECK(fit.log_covariance(1, 1) == Approx(1.0 / 9).epsilon(0.1));
+  CHECK(fit.residuals.size() == 10);
+}
+
 TEST_CASE("Isotonic regression pools what falls, by weight") {
   CHECK(never_falling({1, 3, 2, 4}, {1, 1, 1, 1}) == std::vector<double>{1, 2.5, 2.5, 4});
   CHECK(never_falling({1, 3, 2, 4}, {1, 3, 1, 1}) == std::vector<double>{1, 2.75, 2.75, 4});

@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "models/step/pass/host_wait.hpp"
 #include "models/step/pass/pass_time.hpp"
 #include "scenarios/loader/load_scenario.hpp"
 #include "scenarios/loader/profiles/read_hardware_profile.hpp"
@@ -98,6 +99,35 @@ TEST_CASE("Each factor is on what it is named after") {
       machine().terms({.n_gpus = 32, .sequence = {.ulysses = 16}, .execution = {.overlaps_states = false}});
   CHECK(between.part_s[2] == 0);
   CHECK(between.part_s[3] > 0);
+}
+
+TEST_CASE("A GPU waits for its host as long as the pricer says at any factors and launches") {
+  const std::vector<StepPack> packs = {{.tokens = 2000, .lengths_tokens = {900, 1100}},
+                                       {.tokens = 64, .lengths_tokens = {64}}};
+  ParallelPlan plan{.n_gpus = 1, .execution = {.kernels = &kEagerKernels}, .gc_layers = 8};
+  const StepLaunches launches =
+      StepTermsPricer(machine().model, machine().cluster, plan, machine().hardware).launches(packs);
+  for (const double launch_s : {1e-6, 5e-5, 1e-4}) {
+    CAPTURE(launch_s);
+    plan.execution.launch_s = launch_s;
+    StepPricer pricer = machine().pricer(plan, kFactors);
+    const StatesPrice& states = pricer.states();
+    std::int64_t wait_ns = 0;
+    std::int64_t lead_ns = 0;
+    for (const StepPack& pack : packs) {
+      const HostWait wait = host_wait(pricer.micro_batch(pack.tokens, pack.lengths_tokens), pricer.chunk(0));
+      wait_ns += wait.wait_ns;
+      lead_ns = wait.lead_ns;
+    }
+    if (lead_ns == 0) {
+      for (const StateUnit& unit : states.units) wait_ns += unit.sum_wait_ns;
+    }
+    wait_ns += std::max<std::int64_t>(0, states.optimizer_host_ns - states.optimizer_ns - lead_ns);
+    CHECK(launches.waits_s(kFactors, launch_s) ==
+          Approx(1e-9 * static_cast<double>(wait_ns)).epsilon(1e-4).margin(1e-7));
+    CHECK((launch_s < 5e-5 || wait_ns > 0));
+  }
+  CHECK(launches.waits_s(kFactors, 0) == 0);
 }
 
 TEST_CASE("Attention of a pack is the part that depends on its documents") {

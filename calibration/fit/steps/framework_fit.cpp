@@ -24,18 +24,38 @@ constexpr double kAssumedSpread = 0.5;
 
 using Steps = std::vector<const MeasuredStep*>;
 
-// Numbers that the rows cannot tell start, and stay, at 0.
-std::vector<double> start_of(const Steps& steps) {
+// The time factors, and the seconds of a launch.
+constexpr std::size_t kLaunch = kNTimeFactors;
+constexpr std::size_t kNNumbers = kNTimeFactors + 1;
+constexpr double kFixedStart_s = 1e-3;
+constexpr double kUsualStep_s = 1e-2;
+
+// What is known of the numbers without the rows, as rows in which GPUs always wait, or never, tell one side
+// alone. Standard deviations of logarithms: the kernels of a known style take about what was measured of
+// them, steps have a few hundredths of a second at most beside launches, and the plan has a launch as the run
+// timed it.
+const std::vector<double> kKnown = {0.3, 0.5, 0, 0, 0, 1.5, 0.5};
+
+TimeFactors factors_of(const std::vector<double>& numbers) {
+  TimeFactors factors = {};
+  std::copy_n(numbers.begin(), kNTimeFactors, factors.begin());
+  return factors;
+}
+
+// Numbers that the rows cannot tell start, and stay, at 0. waits: GPUs may wait for launches. A fixed cost of
+// micro-batches would be hard to tell from these, which are mostly equal in all of them.
+std::vector<double> start_of(const Steps& steps, bool waits) {
   std::set<double> counts;
   TimeFactors most = {};
   for (const MeasuredStep* step : steps) {
     counts.insert(step->terms.part_s[kMicroBatch]);
     for (std::size_t k = 0; k < kNTimeFactors; ++k) most[k] = std::max(most[k], step->terms.part_s[k]);
   }
-  std::vector<double> start(kNTimeFactors, 1);
+  std::vector<double> start(kNNumbers, 1);
   for (std::size_t k = 0; k < kMicroBatch; ++k) start[k] = most[k] > 0 ? 1 : 0;
-  start[kMicroBatch] = counts.size() > 1 ? 1e-3 : 0;
-  start[kStep] = 1e-3;
+  start[kMicroBatch] = counts.size() > 1 && !waits ? kFixedStart_s : 0;
+  start[kStep] = waits ? kUsualStep_s : kFixedStart_s;
+  start[kLaunch] = waits ? steps.front()->plan.execution.launch_s : 0;
   return start;
 }
 
@@ -51,11 +71,15 @@ PositiveFit fit_times(const Steps& steps) {
   std::vector<double> measured_s;
   for (const MeasuredStep* step : steps) measured_s.push_back(step->row->median_s());
   const auto time_s = [&](const std::vector<double>& numbers, std::size_t i) {
-    TimeFactors factors = {};
-    std::ranges::copy(numbers, factors.begin());
-    return steps[i]->terms.time_s(factors);
+    return steps[i]->time_s(factors_of(numbers), numbers[kLaunch]);
   };
-  return fit_positive(time_s, measured_s, start_of(steps));
+  const bool may_wait =
+      std::ranges::any_of(steps, [](const MeasuredStep* step) { return step->launches.has_value(); });
+  if (may_wait) {
+    PositiveFit times = fit_positive(time_s, measured_s, start_of(steps, true), {}, kKnown);
+    if (times.values[kLaunch] > 0) return times;
+  }
+  return fit_positive(time_s, measured_s, start_of(steps, false));
 }
 
 void set_times(const PositiveFit& times, FrameworkFit& fit) {
@@ -76,6 +100,25 @@ void set_times(const PositiveFit& times, FrameworkFit& fit) {
   }
 }
 
+// The seconds of a launch that the rows tell. Else the profile has those of the plan, or none where GPUs
+// would wait for them beside the fitted numbers, which have all that the rows waited.
+void set_launch(const PositiveFit& times, const Steps& steps, FrameworkFit& fit) {
+  constexpr double kMostWaiting = 0.01;
+  double& launch_s = fit.profile.execution.launch_s;
+  if (times.values[kLaunch] > 0) {
+    launch_s = times.values[kLaunch];
+    fit.launch = {"launch_s", launch_s, times.standard_errors[kLaunch]};
+    return;
+  }
+  const TimeFactors factors = time_factors(fit.profile.factors);
+  double waiting = 0;  // the share of the mean row
+  for (const MeasuredStep* step : steps) {
+    const double waits_s = step->time_s(factors, launch_s) - step->terms.time_s(factors);
+    waiting += waits_s / step->row->median_s() / static_cast<double>(steps.size());
+  }
+  if (waiting > kMostWaiting) launch_s = 0;
+}
+
 void add_errors(const FrameworkFitRow& row, double n, FrameworkFit& fit) {
   const double error = std::abs(row.predicted_s / row.measured_s - 1);
   const double left_out_error = std::abs(row.left_out_s / row.measured_s - 1);
@@ -85,19 +128,36 @@ void add_errors(const FrameworkFitRow& row, double n, FrameworkFit& fit) {
   fit.left_out_max_error = std::max(fit.left_out_max_error, left_out_error);
 }
 
-void add_rows(const std::vector<MeasuredStep>& steps, FrameworkFit& fit) {
+// Fits without a row each, or without every so many of them where there are many rows.
+std::vector<double> left_out_s(const Steps& steps, int n_groups) {
+  std::vector<double> times_s(steps.size());
+  const auto n = static_cast<std::size_t>(n_groups);
+  for (std::size_t group = 0; group < n; ++group) {
+    Steps others;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      if (i % n != group) others.push_back(steps[i]);
+    }
+    const std::vector<double> numbers = fit_times(others).values;
+    for (std::size_t i = group; i < steps.size(); i += n)
+      times_s[i] = steps[i]->time_s(with_assumed(numbers), numbers[kLaunch]);
+  }
+  return times_s;
+}
+
+void add_rows(const Steps& steps, FrameworkFit& fit) {
+  constexpr int kMostAlone = 40;
+  constexpr int kGroups = 10;
   const auto n = static_cast<double>(steps.size());
+  const int n_groups = steps.size() <= kMostAlone ? static_cast<int>(steps.size()) : kGroups;
+  const std::vector<double> without_s = left_out_s(steps, n_groups);
   double left_out_squares = 0;
   double memory_errors = 0;
   int n_memory = 0;
-  for (const MeasuredStep& step : steps) {
-    Steps others;
-    for (const MeasuredStep& other : steps) {
-      if (&other != &step) others.push_back(&other);
-    }
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const MeasuredStep& step = *steps[i];
     FrameworkFitRow row{.step = step.row->kernel.text(), .measured_s = step.row->median_s()};
-    row.predicted_s = step.terms.time_s(time_factors(fit.profile.factors));
-    row.left_out_s = step.terms.time_s(with_assumed(fit_times(others).values));
+    row.predicted_s = step.time_s(time_factors(fit.profile.factors), fit.profile.execution.launch_s);
+    row.left_out_s = without_s[i];
     row.measured_memory_bytes = step.row->peak_memory_bytes;
     row.predicted_memory_bytes = allocated_bytes(step);
     add_errors(row, n, fit);
@@ -109,25 +169,8 @@ void add_rows(const std::vector<MeasuredStep>& steps, FrameworkFit& fit) {
     fit.rows.push_back(std::move(row));
   }
   fit.profile.left_out_error = std::sqrt(left_out_squares);
-  fit.profile.left_out_groups = static_cast<int>(steps.size());
+  fit.profile.left_out_groups = n_groups;
   fit.memory_mean_error = n_memory > 0 ? memory_errors / n_memory : 0;
-}
-
-// The time that GPUs waited for their host is in the fitted numbers: launches that would make them wait once
-// more are left out of the profile.
-void set_launch(const std::vector<MeasuredStep>& steps, const Measurements& measurements,
-                const HardwareProfile& hardware, FrameworkFit& fit) {
-  constexpr double kMostWaiting = 0.01;
-  double wait_s = 0;
-  double measured_s = 0;
-  for (const MeasuredStep& step : steps) {
-    if (!measurements.source_of(*step.row).plan) continue;  // queued ahead
-    wait_s += host_wait_s(step, hardware, fit.profile.factors);
-    measured_s += step.row->median_s();
-  }
-  if (wait_s <= kMostWaiting * measured_s) return;
-  fit.host_wait_fraction = wait_s / measured_s;
-  fit.profile.execution.launch_s = 0;
 }
 
 // A profile says one way of executing steps. Throws std::invalid_argument with what the steps differ in.
@@ -165,11 +208,12 @@ FrameworkFit fit_framework_profile(const Measurements& measurements,
   for (const MeasuredStep& step : steps) all.push_back(&step);
   FrameworkFit fit;
   fit.description = options.description;
-  set_times(fit_times(all), fit);
+  const PositiveFit times = fit_times(all);
+  set_times(times, fit);
   const MeasuredStep& largest =
       *std::ranges::max_element(steps, {}, [](const MeasuredStep& step) { return step.plan.n_gpus; });
   fit.profile.execution = largest.plan.execution;
-  set_launch(steps, measurements, hardware, fit);
+  set_launch(times, all, fit);
   fit.profile.name = options.name;
   fit.profile.gpu = measurements.source_of(*largest.row).gpu;
   fit.profile.hardware = options.hardware.empty() ? hardware.name : options.hardware;
@@ -177,7 +221,7 @@ FrameworkFit fit_framework_profile(const Measurements& measurements,
   for (const MeasuredStep& step : steps)
     add_step(fit.profile.fitted_on, model(step.row->kernel.value("model")),
              measurements.source_of(*step.row).gpu, step.plan);
-  add_rows(steps, fit);
+  add_rows(all, fit);
   return fit;
 }
 

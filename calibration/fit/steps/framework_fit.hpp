@@ -22,7 +22,7 @@ struct FrameworkFitRow {
   std::string step;
   double measured_s = 0;
   double predicted_s = 0;
-  double left_out_s = 0;                             ///< by a fit without the row
+  double left_out_s = 0;  ///< by a fit without the row, or of over 40 rows without one in ten
   std::optional<double> measured_memory_bytes = {};  ///< where it was measured
   double predicted_memory_bytes = 0;  ///< by the styles of the step's plan; nothing of it is fitted
 };
@@ -38,17 +38,19 @@ struct FrameworkFit {
   double left_out_mean_error = 0;
   double left_out_max_error = 0;
   double memory_mean_error = 0;
-  /// The share of the steps' time that GPUs would wait for their host beside the fitted numbers, which have
-  /// that time already. The profile's launches then take none. 0 where it is too small to tell.
-  double host_wait_fraction = 0;
+  /// Seconds of a launch, where the rows tell them. None: the profile has those of the plan, or 0 where these
+  /// would make GPUs wait beside the fitted numbers.
+  std::optional<FittedNumber> launch = {};
 };
 
 /// Fits what measured steps, whose documents are known, take beyond the kernels of a hardware profile: the
 /// time factors. Peak memory follows from the styles of the plan and is compared where it was measured. A
 /// number that the rows do not tell (exchanges where no step has groups, the micro-batch's cost where every
 /// step has as many) is taken as what a framework that adds nothing has; the covariance knows of assumed
-/// exchange factors that they may be half or twice as large. Where a source says its plan, steps were not
-/// queued ahead of the GPU: the time of launches is in them.
+/// exchange factors that they may be half or twice as large.
+///
+/// Where a source says its plan, steps were not queued ahead of the GPU, and the seconds of a launch are
+/// fitted, too; if the rows tell them, no fixed cost of a micro-batch is.
 ///
 /// model: by the name in the case; a step of fewer layers is priced as the model cut to these. cluster: the
 /// type of the nodes, for which GPUs share a node. Steps are taken to go as source_plan() of their sources.

@@ -36,7 +36,7 @@ std::string framework_profile_json(const FrameworkFit& fit) {
                        {"left_out_max", percent_of(fit.left_out_max_error)}}},
                      {"memory_error_percent", percent_of(fit.memory_mean_error)},
                      {"results", rows}};
-  if (fit.host_wait_fraction > 0) provenance["host_wait_percent"] = percent_of(fit.host_wait_fraction);
+  if (fit.launch) provenance["launch_standard_error_s"] = six_digits(fit.launch->standard_error);
   return framework_profile_text(fit.profile, fit.description, fit.numbers, provenance);
 }
 
@@ -48,6 +48,9 @@ std::string framework_numbers_text(const FrameworkFit& fit) {
         "{:<30} {:>10.4g}  {}\n", number.name, number.value,
         assumed ? "assumed: the rows do not tell it" : fmt::format("+- {:.2g}", number.standard_error));
   }
+  if (fit.launch)
+    text += fmt::format("{:<30} {:>10.4g}  +- {:.2g}\n", fit.launch->name, fit.launch->value,
+                        fit.launch->standard_error);
   return text;
 }
 
@@ -60,12 +63,6 @@ std::string framework_fit_text(const FrameworkFit& fit) {
       100 * fit.mean_error, 100 * fit.max_error, 100 * fit.left_out_mean_error, 100 * fit.left_out_max_error);
   if (fit.memory_mean_error > 0)
     text += fmt::format("peak memory: mean error {:.1f} %\n", 100 * fit.memory_mean_error);
-  if (fit.host_wait_fraction > 0) {
-    text += fmt::format(
-        "launch_s is 0 in the profile: with the launches of the plan, GPUs would wait {:.0f} % of the steps' "
-        "time for their host, which is in the numbers already\n",
-        100 * fit.host_wait_fraction);
-  }
   return text;
 }
 

@@ -4,7 +4,6 @@
 #include <stdexcept>
 
 #include "models/coverage/step_kernels.hpp"
-#include "models/step/pass/pass_time.hpp"
 
 namespace packsim {
 namespace {
@@ -77,33 +76,23 @@ std::vector<MeasuredStep> measured_steps(const Measurements& measurements,
                   row.kernel.text() + ": " + mistake;
     }
     if (!mistakes.empty()) continue;
-    step.packs = packs_of(row.kernel);
-    for (const StepPack& pack : step.packs)
+    const std::vector<StepPack> packs = packs_of(row.kernel);
+    step.n_micro_batches = static_cast<int>(packs.size());
+    for (const StepPack& pack : packs)
       step.largest_pack_tokens = std::max(step.largest_pack_tokens, pack.tokens);
-    step.terms = StepTermsPricer(step.model, step.cluster, step.plan, hardware).step(step.packs);
+    StepTermsPricer pricer(step.model, step.cluster, step.plan, hardware);
+    step.terms = pricer.step(packs);
+    if (measurements.source_of(row).plan) step.launches = pricer.launches(packs);
     steps.push_back(std::move(step));
   }
   if (!mistakes.empty()) throw std::invalid_argument(mistakes);
   return steps;
 }
 
-double host_wait_s(const MeasuredStep& step, const HardwareProfile& hardware,
-                   const FrameworkFactors& factors) {
-  StepPricer pricer(step.model, step.cluster, step.plan, hardware, factors);
-  const ChunkShape whole_model = pricer.chunk(0);
-  std::int64_t wait_ns = 0;
-  for (const StepPack& pack : step.packs) {
-    const MicroBatchPrice price = pricer.micro_batch(pack.tokens, pack.lengths_tokens);
-    for (const WorkTime& pass : {forward_time(price, whole_model), backward_time(price, whole_model)})
-      wait_ns += pass.by_cause_ns[static_cast<std::size_t>(Cause::host)];
-  }
-  return static_cast<double>(wait_ns) * 1e-9;
-}
-
 double allocated_bytes(const MeasuredStep& step) {
   return peak_memory(step.model, step.cluster, step.plan, {},
                      static_cast<double>(step.largest_pack_tokens) / step.plan.sequence_gpus(),
-                     static_cast<int>(step.packs.size()))
+                     step.n_micro_batches)
       .allocated_bytes();
 }
 

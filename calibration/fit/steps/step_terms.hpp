@@ -25,6 +25,23 @@ struct StepTerms {
   double time_s(const TimeFactors& factors) const;
 };
 
+/// What the host launches, and what the GPU takes for it.
+struct LaunchedTerms {
+  double launched_s = 0;  ///< of the host, where a launch takes a second
+  double n_launches = 0;
+  StepTerms run = {};
+};
+
+/// What the host launches in a step.
+struct StepLaunches {
+  std::vector<std::vector<LaunchedTerms>> micro_batches = {};  ///< phases of each, in order
+  std::vector<LaunchedTerms> gradient_sums = {};  ///< of each unit, in each micro-batch but the first
+  LaunchedTerms optimizer = {};
+
+  /// How long the GPU waits for launches of launch_s, as in the simulator.
+  double waits_s(const TimeFactors& factors, double launch_s) const;
+};
+
 /// A pack: its tokens with padding, and the lengths of its documents.
 struct StepPack {
   std::int64_t tokens = 0;
@@ -37,6 +54,8 @@ struct StepPack {
 /// Things come one after another, as in the simulator where nothing contends. Of weights and gradients that
 /// travel beside computation only what has nothing to hide behind is counted: the first unit's weights, the
 /// last unit's gradients, and the weights that the optimizer has changed.
+///
+/// step() is for a host that is always ahead. What the GPU waits for its host is no sum: launches() tells it.
 class StepTermsPricer {
  public:
   /// model, cluster and hardware are kept by reference.
@@ -45,14 +64,18 @@ class StepTermsPricer {
 
   /// A step whose rank runs these packs, one micro-batch each.
   StepTerms step(std::span<const StepPack> packs);
+  StepLaunches launches(std::span<const StepPack> packs);
   /// What attention takes in one micro-batch, where its factor is 1.
   double attention_s(const StepPack& pack);
 
  private:
+  MicroBatchPrice price(std::size_t pricer, const StepPack& pack);
   double step_s(std::size_t pricer, std::span<const StepPack> packs);
   double micro_batch_s(std::size_t pricer, const StepPack& pack);
+  std::vector<LaunchedTerms> phases(const StepPack& pack);
 
   std::vector<StepPricer> pricers_;  // one factor 1 each, in their order; then all 0
+  StepPricer launching_;             // where a launch takes a second
 };
 
 }  // namespace packsim

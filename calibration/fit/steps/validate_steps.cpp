@@ -83,7 +83,7 @@ void add_framework(const HardwareProfile& hardware, const Measurements& measurem
   GroupedErrors peaks;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     StepError& row = validation.rows[i];
-    row.with_framework_s = steps[i].terms.time_s(time_factors(factors));
+    row.with_framework_s = steps[i].time_s(time_factors(factors), validation.framework->execution.launch_s);
     row.with_framework_error = row.with_framework_s / row.measured_s - 1;
     times.add(row, row.with_framework_error, row.left_out_error);
     row.with_framework_memory_bytes = allocated_bytes(steps[i]);

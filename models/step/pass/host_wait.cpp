@@ -19,44 +19,48 @@ struct Race {
   double launched_s = 0;
   double n_launches = 0;
 
-  // Kernels of equal layers, one after another.
-  void add(double launch_s, double time_s, double n) {
-    run_s += time_s;
-    launched_s += launch_s;
-    n_launches += n;
-    lead_s += time_s - launch_s;
+  void add(const LaunchedPhases& phases) {
+    run_s += phases.run_s;
+    launched_s += phases.launched_s;
+    n_launches += phases.n_launches;
+    lead_s += phases.run_s - phases.launched_s;
     wait_s += std::max(0.0, -lead_s);
     // They replace as many that were queued before.
-    if (n > 0) queued_s += std::min(1.0, n / kQueuedLaunches) * (kQueuedLaunches * time_s / n - queued_s);
+    const double n = phases.n_launches;
+    if (n > 0)
+      queued_s += std::min(1.0, n / kQueuedLaunches) * (kQueuedLaunches * phases.run_s / n - queued_s);
     lead_s = std::clamp(lead_s, 0.0, queued_s);
   }
 };
 
-void add_pass(const MicroBatchPrice& price, const ChunkShape& chunk, bool is_forward, Race& race) {
-  const PassList pass(price, chunk, is_forward);
-  pass.for_each_part([&](const PassPart& part) {
-    pass.for_each_phase(part, [&](const PricedPhase& phase, const SegmentPlace& place) {
-      const bool is_recomputed = place.phase == LayerPhase::recompute;
-      const double per_launch_s = is_recomputed ? price.host.recomputed_launch_s : price.host.launch_s;
-      const double layer_s = part.kind == PassPart::Kind::layers ? price.host.layer_s : 0;
-      std::int64_t run_ns = phase.total_ns;
-      double launches_s = per_launch_s * phase.n_kernels + layer_s;
-      if (phase.attention) {
-        run_ns += place.attention->total_ns();
-        launches_s += price.host.attention_s;
-      }
-      race.add(part.times * launches_s, part.times * 1e-9 * static_cast<double>(run_ns),
-               part.times * phase.n_kernels);
+// Calls visit(const LaunchedPhases&) for the phases of both passes.
+template <typename Visit>
+void for_each_launched(const MicroBatchPrice& price, const ChunkShape& chunk, Visit visit) {
+  for (const bool is_forward : {true, false}) {
+    const PassList pass(price, chunk, is_forward);
+    pass.for_each_part([&](const PassPart& part) {
+      pass.for_each_phase(part, [&](const PricedPhase& phase, const SegmentPlace& place) {
+        const bool is_recomputed = place.phase == LayerPhase::recompute;
+        const double per_launch_s = is_recomputed ? price.host.recomputed_launch_s : price.host.launch_s;
+        const double layer_s = part.kind == PassPart::Kind::layers ? price.host.layer_s : 0;
+        std::int64_t run_ns = phase.total_ns;
+        double launches_s = per_launch_s * phase.n_kernels + layer_s;
+        if (phase.attention) {
+          run_ns += place.attention->total_ns();
+          launches_s += price.host.attention_s;
+        }
+        visit(LaunchedPhases{part.times * launches_s, part.times * 1e-9 * static_cast<double>(run_ns),
+                             part.times * phase.n_kernels});
+      });
     });
-  });
+  }
 }
 
-}  // namespace
-
-HostWait host_wait(const MicroBatchPrice& price, const ChunkShape& chunk) {
-  if (price.host.launch_s <= 0) return {};
+// for_each: calls what it is given with each of a micro-batch's LaunchedPhases.
+template <typename ForEach>
+HostWait wait_over(ForEach for_each) {
   const auto run = [&](Race race) {
-    for (const bool is_forward : {true, false}) add_pass(price, chunk, is_forward, race);
+    for_each([&](const LaunchedPhases& phases) { race.add(phases); });
     return race;
   };
   // The first turn shows how far the host is ahead when another begins. Where it gains in every turn, that is
@@ -67,6 +71,23 @@ HostWait host_wait(const MicroBatchPrice& price, const ChunkShape& chunk) {
       first.n_launches < kQueuedLaunches ? kQueuedLaunches * first.run_s / first.n_launches : first.queued_s;
   const Race race = run({.lead_s = is_ahead ? queued_s : first.lead_s, .queued_s = queued_s});
   return {nanoseconds(race.wait_s), nanoseconds(race.lead_s), race.launched_s};
+}
+
+}  // namespace
+
+std::vector<LaunchedPhases> launched_phases(const MicroBatchPrice& price, const ChunkShape& chunk) {
+  std::vector<LaunchedPhases> all;
+  for_each_launched(price, chunk, [&](const LaunchedPhases& phases) { all.push_back(phases); });
+  return all;
+}
+
+HostWait host_wait(const MicroBatchPrice& price, const ChunkShape& chunk) {
+  if (price.host.launch_s <= 0) return {};
+  return wait_over([&](auto visit) { for_each_launched(price, chunk, visit); });
+}
+
+HostWait host_wait(std::span<const LaunchedPhases> phases) {
+  return wait_over([&](auto visit) { std::ranges::for_each(phases, visit); });
 }
 
 }  // namespace packsim

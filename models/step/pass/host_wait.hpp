@@ -2,9 +2,22 @@
 
 #include <cstdint>
 
+#include <span>
+#include <vector>
+
 #include "models/step/step_price.hpp"
 
 namespace packsim {
+
+/// Equal phases of a micro-batch, one after another.
+struct LaunchedPhases {
+  double launched_s = 0;  ///< of the host, for all launches
+  double run_s = 0;       ///< of the GPU
+  double n_launches = 0;
+};
+
+/// The phases of a micro-batch, forward and backward, in order.
+std::vector<LaunchedPhases> launched_phases(const MicroBatchPrice& price, const ChunkShape& chunk);
 
 /// How a micro-batch runs beside its host, which launches kernels ahead of the GPU.
 struct HostWait {
@@ -21,5 +34,6 @@ struct HostWait {
 /// GPU waits only where launches take longer than the kernels before them, and over a micro-batch whose
 /// phases all fit into the queue it takes the longer of the two sums.
 HostWait host_wait(const MicroBatchPrice& price, const ChunkShape& chunk);
+HostWait host_wait(std::span<const LaunchedPhases> phases);
 
 }  // namespace packsim

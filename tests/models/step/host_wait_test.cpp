@@ -57,6 +57,18 @@ TEST_CASE("A GPU that waits for its host takes as long as the launches, another 
         both_passes_ns(in_time.pricer.micro_batch(1 << 17, long_one), kEightLayers));
 }
 
+TEST_CASE("Phases that are taken apart make their GPU wait as long as the micro-batch") {
+  for (const double launch_s : {1e-5, 1e-4, 1e-3}) {
+    Pricing pricing(kLlama8b, plan_of(kEagerKernels, launch_s));
+    const MicroBatchPrice price = pricing.pricer.micro_batch(512, Lengths{300, 212});
+    const HostWait whole = host_wait(price, kEightLayers);
+    const HostWait apart = host_wait(launched_phases(price, kEightLayers));
+    CHECK(apart.wait_ns == whole.wait_ns);
+    CHECK(apart.lead_ns == whole.lead_ns);
+    CHECK(apart.launched_s == whole.launched_s);
+  }
+}
+
 TEST_CASE("Launches of a forward pass hide behind a longer backward pass, as far as the queue reaches") {
   MicroBatchPrice price;
   TokenPrices tokens;

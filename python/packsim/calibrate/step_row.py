@@ -101,7 +101,6 @@ def row_of(facts: RunFacts, number: int, seen: Sequence[StepSeen]) -> dict[str, 
     row: dict[str, Any] = {
         "case": case.text,
         "library": "torch",
-        "source": "",
         "samples_s": [max(process.spent.time_s for process in seen)],
         "flags": sorted({flag for process in seen for flag in process.flags}),
         "details": details,

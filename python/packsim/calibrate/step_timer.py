@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import time
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,20 +15,17 @@ from torch import nn
 from packsim.calibrate.calls import Call, ForwardCalls, ProductFormat
 from packsim.calibrate.device import Spent, StepClock
 from packsim.calibrate.documents_seen import RowDocuments, documents_of, rows_and_tokens
+from packsim.calibrate.failures import together
 from packsim.calibrate.model_seen import checkpointed_layers, is_compiled
+from packsim.calibrate.row_file import RowFile
 from packsim.calibrate.run_facts import RunFacts, facts_of
 from packsim.calibrate.said import Said
 from packsim.calibrate.step_row import MicroBatchSeen, StepSeen, row_of
-from packsim.calibrate.steps.errors import MachineError, UserError
-from packsim.calibrate.steps.machine import GpuWatch, device_name, library_versions
-from packsim.calibrate.steps.measurement_file import MeasurementFile
+from packsim.calibrate.steps.machine import GpuWatch
 from packsim.torch.attention_routes import unwrapped
 from packsim.torch.ranks import can_gather, gathered, rank_and_size
 
 _FEWEST_ROWS = 4  # that `packsim calibrate fit` takes
-_MOST_MISTAKES = 10  # of processes, in one message
-WARM_UP = "warm-up"
-_AFTER = "after {}"
 
 
 class StepTimer:
@@ -83,8 +79,7 @@ class StepTimer:
         # A hook inside of compiled layers would be compiled, too.
         self._products = None if is_compiled(model) else ProductFormat(unwrapped(model))
         self._facts: RunFacts | None = None
-        self._source_id = ""
-        self._file: MeasurementFile | None = None
+        self._file: RowFile | None = None
         self._is_open = False
         self._reason = ""
         self._reason_for_next = ""
@@ -130,9 +125,7 @@ class StepTimer:
         """No row for the step that runs, nor for the next one: something beside training was done."""
         if self._is_open:
             self._reason = reason
-            self._reason_for_next = _AFTER.format(reason)
-        else:
-            self._reason_for_next = _AFTER.format(reason)
+        self._reason_for_next = f"after {reason}"
 
     def end_step(self) -> None:
         """The step is over: all processes call it. Nothing where none began."""
@@ -151,7 +144,9 @@ class StepTimer:
             failure = error
         self._watch.reset()
         answers = gathered((failure, seen)) if can_gather() else [(failure, seen)]
-        self._raise_failures([failure for failure, _ in answers])
+        if (failed := together([failure for failure, _ in answers])) is not None:
+            self._stop()
+            raise failed
         self._take([seen for _, seen in answers])
 
     def close(self) -> None:
@@ -159,8 +154,7 @@ class StepTimer:
         if self._calls is None:
             return
         if self._file is not None:
-            with _as_ours():
-                self._file.append({"end": "complete"})
+            self._file.end()
         self._stop()
         if self._rank == 0 and self.n_rows < _FEWEST_ROWS:
             left_out = ", ".join(f"{n} {reason}" for reason, n in self.left_out.items()) or "none"
@@ -186,7 +180,7 @@ class StepTimer:
         if self._facts is None:
             self._facts = self._made_facts(trained)
             if self._rank == 0:
-                self._file = self._opened(self._facts)
+                self._file = RowFile(self._path, self._facts, self._device, self._watch.driver)
         facts = self._facts
         numbers = {call.n_recomputed for call in trained if call.n_recomputed is not None}
         recomputed = checkpointed_layers(unwrapped(self._model), facts.n_layers).n_layers
@@ -239,7 +233,7 @@ class StepTimer:
 
     def _why_left_out(self, spent: Spent, n_without_gradients: int, recomputed: set[int]) -> str:
         if self.n_steps <= self._said.warmup_steps:
-            return WARM_UP
+            return "warm-up"
         if self._reason:
             return self._reason
         if spent.compilations:
@@ -247,23 +241,6 @@ class StepTimer:
         if len(recomputed) > 1:
             return "recomputed several numbers of layers"
         return "had forward passes without gradients" if n_without_gradients else ""
-
-    def _raise_failures(self, of_processes: Sequence[ValueError | OSError | None]) -> None:
-        """What failed on any process fails on all of them: else the others would wait for it."""
-        where: dict[str, list[int]] = {}
-        for rank, failure in enumerate(of_processes):
-            for line in str(failure).splitlines() if failure is not None else ():
-                where.setdefault(line, []).append(rank)
-        if not where:
-            return
-        self._stop()
-        lines = [
-            line if len(ranks) == len(of_processes) else f"process {ranks[0]}: {line}"
-            for line, ranks in where.items()
-        ]
-        more = [f"and {len(lines) - _MOST_MISTAKES} more"] if len(lines) > _MOST_MISTAKES else []
-        is_of_machine = any(isinstance(failure, OSError) for failure in of_processes)
-        raise (OSError if is_of_machine else ValueError)("\n".join(lines[:_MOST_MISTAKES] + more))
 
     def _stop(self) -> None:
         """Takes the hooks away and lets the file go; later steps are not timed."""
@@ -286,58 +263,13 @@ class StepTimer:
             return
         row = row_of(self._facts, self.n_steps, seen)
         if self._file is not None:
-            if self.n_rows == 0:
-                _warn_of_rows(self._facts, row)
-            row["source"] = self._source_id
-            with _as_ours():
-                self._file.append(row)
+            self._file.append(row)
         self.n_rows += 1
         if self.n_rows == self._said.most_rows:
             self.close()
-
-    def _opened(self, facts: RunFacts) -> MeasurementFile:
-        started = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        # Another run may have another plan, which a source has once.
-        self._source_id = f"run of {started}, process {os.getpid()}"
-        details = library_versions(self._device) | facts.details | {"started": started}
-        if self._watch.driver:
-            details["driver"] = self._watch.driver
-        source = {
-            "id": self._source_id,
-            "gpu": device_name(self._device),
-            "provenance": "packsim.calibrate.StepTimer in a training of the user's",
-            "details": details,
-            "plan": facts.plan,
-        }
-        with _as_ours():
-            file = MeasurementFile(self._path, source)
-        if file.warning:
-            warnings.warn(file.warning, stacklevel=2)
-        return file
 
 
 def _device_of(model: nn.Module) -> torch.device:
     for parameter in model.parameters():
         return parameter.device
     raise ValueError("model: expected parameters, got none")
-
-
-def _warn_of_rows(facts: RunFacts, row: Mapping[str, Any]) -> None:
-    """Attention over whole rows is not what a plan with documents apart has."""
-    if facts.attention == "rows" and "documents" in row["details"]:
-        warnings.warn(
-            f"attention: {facts.details['attention']} works through whole rows, padding and other documents "
-            "included, so rows say these as documents; the factor of attention is one of such rows",
-            stacklevel=2,
-        )
-
-
-@contextmanager
-def _as_ours() -> Iterator[None]:
-    """The errors of measurement files as those of this package."""
-    try:
-        yield
-    except UserError as error:
-        raise ValueError(str(error)) from None
-    except MachineError as error:
-        raise OSError(str(error)) from None

@@ -16,6 +16,7 @@ from torch import nn  # noqa: E402
 
 from packsim.calibrate.device import Spent, StepClock, launch_s  # noqa: E402
 from packsim.calibrate.documents_seen import RowDocuments  # noqa: E402
+from packsim.calibrate.failures import together  # noqa: E402
 from packsim.calibrate.model_seen import attention_over, check_text_alone, kernels_of, lora_of  # noqa: E402
 from packsim.calibrate.optimizer_seen import optimizer_kind  # noqa: E402
 from packsim.calibrate.parallelism_seen import parallelism_of  # noqa: E402
@@ -370,3 +371,18 @@ def test_padding_is_a_document_of_its_own_or_part_of_its_row() -> None:
     assert MicroBatchSeen.of(batch, "documents").documents == (4, 3, 2, 9)
     assert MicroBatchSeen.of(batch, "rows").documents == (9, 9)
     assert MicroBatchSeen.of(batch, "rows").lengths_tokens == (4, 3, 9)
+
+
+# Failures
+
+
+def test_failures_of_processes_are_told_once_and_whose_they_are() -> None:
+    assert together([None, None]) is None
+    both, one = ValueError("both\nof the first"), ValueError("both")
+    assert str(together([both, one])) == "both\nprocess 0: of the first"
+    # A machine's failure is none of the user's mistakes.
+    failed = together([None, OSError("a full disk"), ValueError("x")])
+    assert isinstance(failed, OSError)
+    assert str(failed) == "process 1: a full disk\nprocess 2: x"
+    many = together([ValueError("\n".join(map(str, range(12))))])
+    assert str(many).splitlines()[-2:] == ["9", "and 2 more"]

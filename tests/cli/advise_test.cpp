@@ -79,7 +79,7 @@ TEST_CASE("each line of an advice is what a run with its settings takes", "[plai
 
 TEST_CASE("Where GPUs wait for their hosts, advice says what would launch less") {
   const TemporaryFolder folder;
-  std::string text = scenario("qwen2.5-7b", 1, R"({"strategy": "isf", "capacity_tokens": 2048})");
+  std::string text = scenario("qwen2.5-7b", 1, R"({"strategy": "isf", "capacity_tokens": 256})");
   text.replace(text.find("deepspeed-ulysses-h100"), 22, "transformers-h100");
   write_text(folder / "s.json", text);
   const json found = advice(folder, "--set packing.over_long=split --set training.zero_stage=3");
@@ -91,12 +91,12 @@ TEST_CASE("Where GPUs wait for their hosts, advice says what would launch less")
   };
   const json compiled = settings_of("changes", "kernels=compiled");
   const json liger = settings_of("changes", "kernels=liger");
-  const json fused = settings_of("changes", "loss=fused");
   const json at_once = settings_of("limits", "launch_s=0");
-  for (const json& change : {compiled, liger, fused, at_once}) {
+  for (const json& change : {compiled, liger, at_once}) {
     REQUIRE_FALSE(change.is_null());
-    CHECK(change["saved_fraction"].get<double>() > 0);
+    CHECK(change["saved_fraction"].get<double>() > 0.1);
   }
+  CHECK_FALSE(settings_of("changes", "loss=fused").is_null());
   // Nothing is advised that the job has already.
   const json again = advice(folder,
                             "--set packing.over_long=split --set training.zero_stage=3 "

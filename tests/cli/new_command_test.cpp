@@ -184,7 +184,7 @@ TEST_CASE("new asks on a terminal alone") {
   // Answers: the default model, no file at first, the default cluster, two nodes, a profile, the default
   // tokens of a step (16K for each of 16 GPUs), three epochs, a price and a file name.
   const ProgramRun asked = run_shell(folder,
-                                     "printf '\\n\\nfew.csv\\n\\n2\\ndeepspeed-ulysses-h100\\n\\n3\\n2.25\\n"
+                                     "printf '\\n\\nfew.csv\\n\\n2\\ndeepspeed\\n\\n3\\n2.25\\n"
                                      "tty.json\\n' | script -qec 'packsim new' /dev/null");
   INFO(asked.out);
   CHECK(asked.exit_code == 0);

@@ -17,7 +17,7 @@ SCRIPT = Path(__file__).with_name("on_a_gpu.py")
 
 def test_each_check_has_its_line(tmp_path: Path) -> None:
     result = tmp_path / "result.jsonl"
-    options = ["--small", "--parts", "isolation,loader,nothing", "--isolation-s", "6", "--loader-s", "12"]
+    options = ["--small", "--parts", "isolation,loader,nothing", "--isolation-s", "15", "--loader-s", "12"]
     subprocess.run([sys.executable, "-W", "ignore", SCRIPT, result, *options], check=True, timeout=600)
     lines = [json.loads(line) for line in result.read_text().splitlines()]
     assert lines[0]["check"] == "machine" and lines[-1]["check"] == "end"

@@ -89,7 +89,8 @@ std::string new_scenario(const NewJob& job) {
   add(fmt::format("    \"nodes\": {}", job.nodes), "how many of its nodes the job has");
   text += "  },\n";
   add(fmt::format("  \"profile\": {},", text_json(job.profile)),
-      "how fast your framework runs a step: a name of `packsim list profiles`");
+      "how fast your framework runs a step: a name of `packsim list profiles`. What your host takes to "
+      "launch a kernel is parallelism.launch_s");
   text += parallelism_json(job);
   text += "  \"training\": {\n";
   add(fmt::format("    \"tokens_per_iteration\": {},", tokens_json(job.tokens_per_iteration)),

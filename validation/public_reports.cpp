@@ -19,6 +19,7 @@ constexpr double kGigabyte = 1e9;
 // What a report says of a run: a number, or whether something is so.
 struct Quantity {
   std::string_view name;
+  std::string_view text;
   std::string_view unit;  // of what is shown; empty: yes or no
   double (*of)(const StrategyResult& run);
 };
@@ -30,23 +31,24 @@ double in_gigabytes(const StrategyResult& run, double (*bytes)(const MemoryPeak&
 }
 
 constexpr std::array<Quantity, 6> kQuantities = {{
-    {"allocated_bytes", "GB",
+    {"allocated_bytes", "allocated memory", "GB",
      [](const StrategyResult& run) {
        return in_gigabytes(run, [](const MemoryPeak& peak) { return peak.allocated_bytes(); });
      }},
-    {"state_bytes", "GB",
+    {"state_bytes", "weights, gradients and optimizer", "GB",
      [](const StrategyResult& run) {
        return in_gigabytes(run, [](const MemoryPeak& peak) {
          return peak.weights_bytes + peak.gradients_bytes + peak.optimizer_bytes;
        });
      }},
-    {"step_s", "s", [](const StrategyResult& run) { return run.times ? run.times->step_mean_s : kNothing; }},
-    {"optimizer_s", "s",
+    {"step_s", "a step", "s",
+     [](const StrategyResult& run) { return run.times ? run.times->step_mean_s : kNothing; }},
+    {"optimizer_s", "the optimizer", "s",
      [](const StrategyResult& run) {
        return run.times ? run.times->shares.of(Cause::optimizer) * run.times->step_mean_s : kNothing;
      }},
-    {"fits", "", [](const StrategyResult& run) { return run.feasible ? 1.0 : 0.0; }},
-    {"accepted", "", [](const StrategyResult& run) { return run.failure ? 0.0 : 1.0; }},
+    {"fits", "fits in memory", "", [](const StrategyResult& run) { return run.feasible ? 1.0 : 0.0; }},
+    {"accepted", "is accepted", "", [](const StrategyResult& run) { return run.failure ? 0.0 : 1.0; }},
 }};
 
 // One public report. The scenarios of its name are in the folder public_reports.
@@ -56,6 +58,7 @@ struct PublicReport {
   const Quantity* quantity = nullptr;
   double expected = 0;
   double tolerance = 0;
+  bool is_fitted = false;
   std::string note;
 };
 
@@ -67,6 +70,7 @@ PublicReport read_report(JsonReader& reader) {
   const bool is_number = report.quantity == nullptr || !report.quantity->unit.empty();
   report.expected = is_number ? reader.number("expected", 0) : reader.boolean("expected");
   report.tolerance = is_number ? reader.number("tolerance", 0) : 0;
+  report.is_fitted = reader.boolean("fitted", false);
   report.note = reader.string("note") + " Source: " + reader.string("source") + ".";
   return report;
 }
@@ -95,9 +99,10 @@ ValidationRow row_of(const PublicReport& report, const DataPaths& data) {
   if (!report.less.empty()) value -= value_of(report, report.less, data);
   const bool is_number = !report.quantity->unit.empty();
   const double expected = report.quantity->unit == "GB" ? report.expected / kGigabyte : report.expected;
-  ValidationRow row = compared_row(report.name + ": " + std::string(report.quantity->name), expected, value,
-                                   is_number ? std::string(report.quantity->unit) : "yes or no",
-                                   report.tolerance, !is_number);
+  ValidationRow row =
+      compared_row(report.name + ": " + std::string(report.quantity->text), expected, value,
+                   is_number ? std::string(report.quantity->unit) : "1 = yes", report.tolerance, !is_number);
+  row.is_fitted = report.is_fitted;
   row.note = report.note;
   return row;
 }

@@ -138,10 +138,10 @@ std::string measured_text(const KernelSources& sources) {
 std::string scaled_text(const KernelSources& sources) {
   const TransferNumbers numbers;
   return fmt::format(
-      "scaled: what was measured on {} is scaled by data sheets (docs/accuracy/transfer.md). This adds an "
-      "error of {:.0f} % to matrix products, {:.0f} % to attention, {:.0f} % to elementwise kernels and "
-      "{:.0f} % to collectives, but {:.0f} % to collectives of GPUs without NVLink and {:.0f} % to the other "
-      "kernels of another maker's GPUs.",
+      "scaled: what was measured on {}, or by the hardware profile that the file of the GPU names, is "
+      "scaled by data sheets (docs/accuracy/transfer.md). This adds an error of {:.0f} % to matrix products, "
+      "{:.0f} % to attention, {:.0f} % to elementwise kernels and {:.0f} % to collectives, but {:.0f} % to "
+      "collectives of GPUs without NVLink and {:.0f} % to the other kernels of another maker's GPUs.",
       gpus_of(sources.base), 100 * numbers.product_error, 100 * numbers.attention_error,
       100 * numbers.memory_error, 100 * numbers.link_error, 100 * numbers.other_link_error,
       100 * numbers.other_maker_error);

@@ -556,6 +556,14 @@ TEST_CASE("The file of a cluster's GPU may name the hardware profile of jobs tha
     CHECK(fitted.is_hardware_of_profile);
   }
 
+  SECTION("which may be that of another GPU with the same chips") {
+    const Scenario relative = load_text(job("mi325x-256gb", ""));
+    CHECK(relative.hardware.name == "mi300x-public");
+    const KernelTime transferred = kernel_time(relative.hardware, product);
+    CHECK(transferred.evidence == Evidence::transferred);
+    CHECK(transferred.time_s == Approx(kernel_time(own.hardware, product).time_s).epsilon(0.05));
+  }
+
   SECTION("which must be a shipped one") {
     const TempFolder folder;
     std::string gpu = read_file(packsim_test::source_dir() + "/models/gpus/mi300x-192gb.json");

@@ -95,7 +95,7 @@ void write_settings(const std::string& folder, const Recommendation& found, cons
   const Candidate& best = found.candidates[found.ranking.front()];
   const auto run = std::ranges::find(found.report.runs, best.strategy, &StrategyResult::name);
   const TrainerJob job =
-      trainer_job(found.report.manifest, *run, scenario.model.n_layers, scenario.cluster.nodes);
+      trainer_job(found.report.manifest, *run, scenario.model, scenario.cluster.nodes);
   for (const TrainerFormat& format : trainer_formats())
     write_file(folder + std::string(format.file), format.settings(job));
   write_file(folder + "README.md", settings_readme(job));

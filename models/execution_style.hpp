@@ -2,9 +2,11 @@
 
 #include <cstdint>
 
+#include "models/styles/expert_style.hpp"
 #include "models/styles/kernel_styles.hpp"
 #include "models/styles/loss_style.hpp"
 #include "models/styles/optimizer_kind.hpp"
+#include "models/styles/shard_style.hpp"
 
 namespace packsim {
 
@@ -21,7 +23,9 @@ struct ExecutionStyle {
   double launch_s = 0;
   /// Which kernels compute a layer beside its matrix products and attention.
   const KernelStyle* kernels = kKernelStyles.front().value;
+  const ExpertStyle* experts = kExpertStyles.front().value;
   const LossStyle* loss = kLossStyles.front().value;
+  const ShardStyle* shards = kShardStyles.front().value;
   const OptimizerKind* optimizer = kOptimizerKinds.front().value;
   /// Number of gradients or weights that are sent in one collective. The default is DeepSpeed's.
   std::int64_t bucket_elements = 500'000'000;
@@ -37,6 +41,14 @@ struct ExecutionStyle {
   /// Tensor-parallel communication runs piece by piece beside the matrix products before or after it
   /// (tensor_overlap.hpp).
   bool overlaps_tensor = false;
+  /// Tensor parallelism splits each routed expert as it splits an MLP, and every GPU of its group gets the
+  /// tokens of all (Megatron-Core, unless expert_tensor_parallel_size is 1). Otherwise experts are whole.
+  bool splits_experts = false;
+  /// How often in a micro-batch the host reads what the GPU has computed, and so launches nothing more until
+  /// the GPU has got there: 1 behind the backward pass (transformers' Trainer, which looks for losses that are
+  /// no number: trainer.py of 5.23), 2 behind the forward pass too (TRL's SFTTrainer, for its metrics:
+  /// sft_trainer.py).
+  int loss_reads = 0;
   /// Recomputation ends at the last tensor that the backward pass needs, before the down projection and the
   /// residual add, as in torch's non-reentrant checkpoint. Otherwise it runs the whole layer, as in the
   /// reentrant one.

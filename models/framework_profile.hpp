@@ -38,6 +38,9 @@ struct FrameworkProfile {
   FitScope fitted_on;
 
   FrameworkFactors factors;
+  /// The library of the attention kernels that attention_factor stands for; empty: that of the hardware
+  /// profile. Where its warps issue their own products, other GPUs reach another share of their peak.
+  std::string attention_library = {};
 
   ExecutionStyle execution;
 

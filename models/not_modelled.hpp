@@ -29,7 +29,9 @@ inline constexpr std::array<NotModelled, 6> kNotModelled = {{
      "in chunks, as Ulysses-Offload has it)."},
     {"adapters of several ranks, DoRA",
      "Adapters have one rank, and are those of LoRA. Embedding and head have none."},
-    {"tensor-parallel experts", "Each expert is whole on one GPU; ep_degree spreads experts over GPUs."},
+    {"experts split by less than TP",
+     "Routed experts are whole on a GPU, or split over all tensor-parallel GPUs (splits_experts); Megatron's "
+     "expert_tensor_parallel_size may also be in between."},
 }};
 
 }  // namespace packsim

@@ -325,10 +325,11 @@ void check_lora(Mistakes& mistakes, const Transformer& model, const ParallelPlan
   if (!is_lora && !plan.lora_targets.is_all())
     mistakes.push_back(
         {{"lora_target_modules"}, "none without a lora_rank", listed(plan.lora_targets.names())});
-  if (!is_lora && plan.frozen_weights != FrozenWeights::bf16)
-    mistakes.push_back({{"frozen_weights"}, "bf16 without a lora_rank", "nf4"});
-  if (plan.frozen_weights == FrozenWeights::nf4 && is_fp8(plan.precision))
-    mistakes.push_back({{"frozen_weights"}, "bf16 with an fp8 precision", "nf4"});
+  const std::string format(plan.frozen_weights->name);
+  if (!is_lora && plan.frozen_weights != &kFrozenBf16)
+    mistakes.push_back({{"frozen_weights"}, "bf16 without a lora_rank", format});
+  if (plan.frozen_weights->is_packed() && is_fp8(plan.precision))
+    mistakes.push_back({{"frozen_weights"}, "bf16 with an fp8 precision", format});
   for (std::size_t i = 0; i < kLoraTargets.size(); ++i) {
     if (!plan.lora_targets.has(i) || has_target(model, kLoraTargets[i].name)) continue;
     mistakes.push_back({{"lora_target_modules"},

@@ -11,6 +11,7 @@
 #include "models/lora_targets.hpp"
 #include "models/pipeline/pipeline_schedule.hpp"
 #include "models/precision.hpp"
+#include "models/styles/frozen_format.hpp"
 #include "models/transformer.hpp"
 #include "packing/sequence_parallelism.hpp"
 
@@ -28,12 +29,6 @@ enum class RingLayout { contiguous, zigzag };
 ///               reduce-scatters and of all-to-alls. Products of routed experts and adapters' are recomputed.
 ///   modules     ParallelPlan::recomputed_modules, as Megatron's --recompute-modules
 enum class Checkpointing { full, selective, operations, modules };
-
-/// How weights that LoRA freezes are kept. nf4: QLoRA's 4-bit NormalFloat (arXiv 2305.14314) of the matrices
-/// of layers, in blocks of 64 values whose scales are quantised to 8 bits in blocks of 256.
-enum class FrozenWeights { bf16, nf4 };
-/// 4 bits, an 8-bit scale for 64 values, and an fp32 one for 256 of these scales.
-inline constexpr double kNf4Bytes = 0.5 + 1.0 / 64 + 4.0 / (64 * 256);
 
 /// What is kept in host memory and crosses the bus in every step.
 struct Offload {
@@ -61,7 +56,7 @@ enum class ExpertDispatch {
 /// Neighbouring GPUs belong to the same tensor-parallel group. Neighbouring tensor-parallel groups form a
 /// sequence group, neighbouring sequence groups are different data-parallel ranks, and pipeline stages are
 /// furthest apart. Experts are spread over ep_degree GPUs of one stage, which may be of several sequence
-/// groups and data-parallel ranks. Tensor parallelism does not divide experts any further.
+/// groups and data-parallel ranks, and each is whole on its GPU unless tensor parallelism splits it too.
 struct ParallelPlan {
   int n_gpus = 1;
   /// Tensor parallelism, with activations between the blocks sharded along the sequence.
@@ -110,11 +105,15 @@ struct ParallelPlan {
   Offload offload = {};
   int lora_rank = 0;  ///< 0: full fine-tuning
   LoraTargets lora_targets = {};
-  FrozenWeights frozen_weights = FrozenWeights::bf16;
+  const FrozenFormat* frozen_weights = kFrozenFormats.front().value;
   Precision precision = Precision::bf16;
   /// Whether ZeRO 3 gathers the matrices of layers in fp8, quantised shard by shard once a step.
   bool fp8_gather = false;
 
+  /// GPUs over which tensor parallelism splits each of the routed experts.
+  int expert_tp_degree() const { return execution.splits_experts ? tp_degree : 1; }
+  /// GPUs over which tensor parallelism splits what a layer has this often: once, or once for each expert.
+  int split_degree(int copies) const { return copies > 1 ? expert_tp_degree() : tp_degree; }
   /// GPUs that hold one copy of the model.
   int rank_gpus() const { return tp_degree * sequence.gpus_per_pack() * pp_degree; }
   int dp_degree() const { return n_gpus / rank_gpus(); }

@@ -29,15 +29,9 @@ std::string sources_json(const std::vector<std::string>& lengths) {
 
 // What the job's stack does in another way than the profile.
 std::string parallelism_json(const NewJob& job) {
-  std::vector<std::string> keys;
-  const auto add = [&](std::string_view key, const std::string& value) {
-    if (!value.empty()) keys.push_back(fmt::format("\"{}\": {}", key, text_json(value)));
-  };
-  add("kernels", job.kernels);
-  add("loss", job.loss);
-  if (keys.empty()) return "";
+  if (job.parallelism.empty()) return "";
   return fmt::format("  \"parallelism\": {{{}}},  // what your stack does in another way than the profile\n",
-                     fmt::join(keys, ", "));
+                     job.parallelism);
 }
 
 std::string price_line(const std::optional<double>& price) {

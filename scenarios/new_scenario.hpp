@@ -15,8 +15,7 @@ struct NewJob {
   int nodes = 1;
   std::optional<double> gpu_hour_price;
   std::string profile;
-  std::string kernels;  ///< empty: the profile's
-  std::string loss;     ///< empty: the profile's
+  std::string parallelism;  ///< its keys, as TrainingStack has them
   std::int64_t tokens_per_iteration = 0;
   int epochs = 1;
   std::vector<std::string> lengths;  ///< sources

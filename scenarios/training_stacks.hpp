@@ -10,15 +10,21 @@ struct TrainingStack {
   std::string_view name;
   std::string_view text;  ///< what runs in it
   std::string_view profile;
-  std::string_view kernels = {};  ///< where they are not the profile's
-  std::string_view loss = {};     ///< where it is not the profile's
+  std::string_view parallelism = {};  ///< what it does in another way than the profile, as keys of a scenario
 };
 
-inline constexpr std::array<TrainingStack, 12> kTrainingStacks = {{
-    {"transformers", "Hugging Face Trainer, TRL, axolotl or LLaMA-Factory, without fused kernels",
-     "transformers-h100"},
-    {"liger", "the same with Liger's kernels", "transformers-h100", "liger", "fused"},
-    {"compiled", "the same with torch.compile", "transformers-h100", "compiled"},
+inline constexpr std::array<TrainingStack, 15> kTrainingStacks = {{
+    {"transformers", "Hugging Face Trainer, axolotl or LLaMA-Factory, without fused kernels",
+     "transformers-h100", R"("loss_reads": 1)"},
+    {"transformers-4", "the same before transformers 5.0, which loops over experts", "transformers-h100",
+     R"("loss_reads": 1, "experts": "loop")"},
+    {"trl", "TRL's SFTTrainer, without fused kernels", "transformers-h100", R"("loss_reads": 2)"},
+    {"transformers-deepspeed", "Hugging Face Trainer with DeepSpeed's ZeRO 3", "transformers-h100",
+     R"("loss_reads": 1, "shards": "deepspeed", "plain_gradients": false)"},
+    {"liger", "Hugging Face Trainer with Liger's kernels", "transformers-h100",
+     R"("loss_reads": 1, "kernels": "liger", "loss": "fused")"},
+    {"compiled", "Hugging Face Trainer with torch.compile", "transformers-h100",
+     R"("loss_reads": 1, "kernels": "compiled")"},
     {"deepspeed", "DeepSpeed with Ulysses and fused kernels", "deepspeed-ulysses-h100"},
     {"torchtitan", "torchtitan, or FSDP2 with compiled layers", "torchtitan-fsdp2-a100"},
     {"nemo", "NeMo or Megatron-Bridge", "nemo-megatron-h100"},

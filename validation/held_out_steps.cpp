@@ -1,12 +1,10 @@
 #include <map>
 #include <optional>
 
-#include "models/step/uncertainty.hpp"
 #include "scenarios/loader/load_scenario.hpp"
-#include "scenarios/loader/profiles/read_hardware_profile.hpp"
 #include "validation/any_stack_fit.hpp"
 #include "validation/interval_score.hpp"
-#include "validation/step_simulation.hpp"
+#include "validation/predicted_rows.hpp"
 #include "validation/step_stacks.hpp"
 #include "validation/validation_sets.hpp"
 
@@ -20,15 +18,15 @@ constexpr double kHeldOutScore = 0.75;
 
 class HeldOutSteps {
  public:
-  HeldOutSteps(const std::vector<PublishedStep>& all, const DataPaths& data) : data_(data) {
+  HeldOutSteps(const std::vector<PublishedStep>& all, const DataPaths& data) : data_(data), predicted_(data) {
     any_profile_ = load_profile(std::string(kAnyStackProfile), data);
-    any_fit_.emplace(all, hardware(any_profile_.hardware));
+    any_fit_.emplace(all, predicted_.hardware(any_profile_.hardware));
   }
 
   // Predicts a step with the first profile of its stack that is fitted to other steps, if there is one.
   ValidationRow by_own_stack(const PublishedStep& step) {
     for (const StackProfile& fitted : stack_of(step.source).profiles) {
-      if (!is_fitted_to(fitted, step)) return row(step, own_profile(fitted.name));
+      if (!is_fitted_to(fitted, step)) return predicted_.row(step, own_profile(fitted.name));
     }
     return by_other_stacks(step);
   }
@@ -41,43 +39,14 @@ class HeldOutSteps {
     const auto [spread, is_new] = spreads_.try_emplace(stack);
     if (is_new) spread->second = any_fit_->spread_without(stack);
     set_spread(spread->second, profile);
-    return row(step, profile);
+    return predicted_.row(step, profile);
   }
 
  private:
-  ValidationRow row(const PublishedStep& step, const FrameworkProfile& profile) {
-    ValidationRow row{.name = step.id, .published = step.step_time_s, .unit = "s", .note = step.note};
-    if (!plan_mistakes(step.model, step.cluster, step.plan).empty()) {
-      row.predicted = row.error;  // NaN
-      row.outcome = Outcome::refused;
-      return row;
-    }
-    PublishedStep as_run = step;
-    as_run.plan.execution.overlaps_states = profile.execution.overlaps_states;
-    const SimulatedStep simulated =
-        simulate_step(as_run, hardware(profile.hardware).on(step.cluster), profile.factors);
-    row.predicted = simulated.step_s;
-    row.error = relative_error(row.predicted, row.published);
-    std::array<double, kNCauses> fraction = simulated.by_cause_s;
-    for (double& part : fraction) part /= simulated.step_s;
-    const std::vector<ProfileDoubt> doubts =
-        profile_doubts(profile, step.model, step.cluster, std::span(&as_run.plan, 1));
-    const bool is_fitted = profile.fitted_on.has_gpu(step.cluster.gpu.driver_name);
-    const Uncertainty uncertainty = run_uncertainty(fraction, simulated.account, profile, is_fitted, doubts);
-    row.interval = {uncertainty.low() * row.predicted, uncertainty.high() * row.predicted};
-    return row;
-  }
-
   const FrameworkProfile& own_profile(std::string_view name) {
     const auto [at, is_new] = profiles_.try_emplace(name);
     if (is_new) at->second = load_profile(std::string(name), data_);
     return at->second;
-  }
-
-  ClusterHardware& hardware(const std::string& name) {
-    const auto at = hardware_.find(name);
-    if (at != hardware_.end()) return at->second;
-    return hardware_.emplace(name, load_hardware_profile(name, data_)).first->second;
   }
 
   const DataPaths& data_;
@@ -85,19 +54,8 @@ class HeldOutSteps {
   std::optional<AnyStackFit> any_fit_;
   std::map<std::string_view, AnyStackFit::Spread> spreads_;
   std::map<std::string_view, FrameworkProfile> profiles_;
-  std::map<std::string, ClusterHardware> hardware_;
+  PredictedRows predicted_;
 };
-
-double share_outside(const std::vector<ValidationRow>& rows) {
-  double n_rows = 0;
-  double n_outside = 0;
-  for (const ValidationRow& row : rows) {
-    if (!row.interval) continue;
-    ++n_rows;
-    if (!row.interval->holds(row.published)) ++n_outside;
-  }
-  return n_rows > 0 ? n_outside / n_rows : 0;
-}
 
 void set_bounds(ValidationSet& set) {
   set.bounds = {{"median error", error_quantile(set.rows, 0.5), kHeldOutMedian},

@@ -54,7 +54,7 @@ std::optional<double> sm_cycles_per_s(const Gpu& gpu) {
 WorkFactors work_factors(const Gpu& from, const Gpu& to, std::optional<double> host_bytes_per_s,
                          std::string_view library, std::string_view format, double compute_exponent) {
   const double peaks = ratio(from.peak(format), to.peak(format));
-  const double shares = issues_warp_products(library) ? from.warp_product_share / to.warp_product_share : 1;
+  const double shares = attention_share_change(library, from, to);
   const double memory = ratio(from.memory_bytes_per_s, to.memory_bytes_per_s);
   const bool are_sms_known = sm_cycles_per_s(from) && sm_cycles_per_s(to);
   return {.product = std::pow(peaks, compute_exponent),
@@ -271,6 +271,10 @@ class ProfileTransfer {
 };
 
 }  // namespace
+
+double attention_share_change(std::string_view library, const Gpu& from, const Gpu& to) {
+  return issues_warp_products(library) ? from.warp_product_share / to.warp_product_share : 1;
+}
 
 HardwareProfile transfer_profile(const HardwareProfile& profile, const Gpu& measured, const Cluster& cluster,
                                  const TransferNumbers& numbers) {

@@ -56,6 +56,8 @@ std::vector<CountedKernel> kernels_of(const LayerOp& op, bool is_forward) {
       return {{copy_case("device", op.bytes), op.count}};
     case LayerOp::Kind::exchange:
       return exchange_kernels(op, is_forward ? op.op : collective_kind(op.op).gradient);
+    case LayerOp::Kind::launches:
+      return {};
     case LayerOp::Kind::attention:
       break;
   }

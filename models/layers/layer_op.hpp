@@ -7,6 +7,7 @@
 #include "models/cause.hpp"
 #include "models/kernels/kernel_case.hpp"
 #include "models/parallel_plan.hpp"
+#include "models/styles/expert_style.hpp"
 #include "models/styles/kernel_style.hpp"
 #include "models/transformer.hpp"
 
@@ -29,6 +30,7 @@ struct LayerOp {
     copy,         ///< bytes reordered on the device; backward: the same
     exchange,     ///< collective op of bytes; backward: its transpose
     attention,    ///< over whole documents, whose lengths a layer does not know
+    launches,     ///< kernels that count for their launches alone
   };
   Kind kind = Kind::linear;
   Cause cause = Cause::linear;
@@ -41,9 +43,12 @@ struct LayerOp {
   int gpus = 1;                ///< number of GPUs of an exchange
   int nodes = 1;               ///< nodes over which an exchange, or a copy for it, is spread
   int stride = 1;              ///< distance from one GPU of an exchange to the next
+  bool is_exposed = false;     ///< exchange: no product hides any of it
   bool backward_only = false;  ///< the forward pass has none of it; not for linear and attention
   /// Elementwise: how the stack computes it; null: one fused kernel. It lives as long as the program.
   const PartStyle* style = nullptr;
+  double per_launch = 1;   ///< how many of `count` one launch does: a grouped product does all experts'
+  Launches launches = {};  ///< launches
   bool frozen = false;              ///< linear: its weight gets no gradient
   std::string_view dtype = "bf16";  ///< linear: the number format of its products
   ProductCasts casts = {};          ///< linear: of its products

@@ -133,7 +133,8 @@ struct OpList {
   }
 
   // Sends tokens to the GPUs of their experts, or back: a copy that sorts them by GPU, the all-to-all and, if
-  // a GPU has several experts, a copy that sorts them by expert.
+  // a GPU has several experts, a copy that sorts them by expert. GPUs that have parts of the same experts
+  // gather each other's tokens before they are sorted by expert, and scatter the sums.
   void expert_exchange(const LayerPart& part) {
     const double token_bytes = 1.0 * kBf16Bytes * static_cast<double>(tokens * part.width.whole);
     const int nodes = nodes_of_group(plan.ep_degree, plan.tp_degree, gpus_per_node);
@@ -142,15 +143,43 @@ struct OpList {
     };
     const bool is_deduplicated = plan.expert_dispatch == ExpertDispatch::deduplicated;
     if (plan.ep_degree == 1 || !is_deduplicated) copy(token_bytes * part.per_token);
-    if (plan.ep_degree == 1) return;
-    // No part gets a token more than once.
-    const int n_parts = nodes > 1 ? nodes : plan.ep_degree;
-    const double sent = is_deduplicated
-                            ? std::min(plan.expert_imbalance * parts_with_experts(model.experts, n_parts),
-                                       static_cast<double>(n_parts))
-                            : plan.expert_imbalance * part.per_token;
-    exchange(Cause::expert, "all_to_all", std::llround(token_bytes * sent), plan.ep_degree, plan.tp_degree);
-    if (model.experts.n_routed > plan.ep_degree) copy(plan.expert_imbalance * token_bytes * part.per_token);
+    const double routed_bytes = plan.expert_imbalance * token_bytes * part.per_token;
+    if (plan.ep_degree > 1) {
+      // No part gets a token more than once.
+      const int n_parts = nodes > 1 ? nodes : plan.ep_degree;
+      const double sent = is_deduplicated
+                              ? std::min(plan.expert_imbalance * parts_with_experts(model.experts, n_parts),
+                                         static_cast<double>(n_parts)) *
+                                    token_bytes
+                              : routed_bytes;
+      exchange(Cause::expert, "all_to_all", std::llround(sent), plan.ep_degree, plan.tp_degree);
+    }
+    const int expert_tp = plan.expert_tp_degree();
+    if (expert_tp > 1)
+      exchange(Cause::tensor, part.kind == LayerPart::Kind::to_experts ? "all_gather" : "reduce_scatter",
+               std::llround(expert_tp * routed_bytes), expert_tp, 1);
+    ops.back().is_exposed = true;
+    if (plan.ep_degree > 1 && model.experts.n_routed > plan.ep_degree) copy(expert_tp * routed_bytes);
+  }
+
+  // What a stack does beside the products, activations and exchanges of its experts.
+  void choose_experts(const LayerPart& part) {
+    const ExpertStyle& experts = *plan.execution.experts;
+    const double n_local = n_local_experts();
+    const Launches launches = experts.layer + experts.each * n_local;
+    if (launches == Launches{}) return;
+    add({.kind = LayerOp::Kind::launches, .launches = launches});
+    const auto move = [&](double bytes, bool backward_only) {
+      // A device copy reads and writes every byte.
+      if (bytes > 0)
+        add({.kind = LayerOp::Kind::copy, .bytes = std::llround(bytes / 2), .backward_only = backward_only});
+    };
+    const double values = static_cast<double>(tokens) * static_cast<double>(model.hidden_size);
+    const double sent = values * part.per_token;
+    move(sent * std::min(experts.forward_bytes, experts.backward_bytes), false);
+    move(sent * (experts.backward_bytes - experts.forward_bytes) +
+             values * n_local * experts.backward_bytes_each,
+         true);
   }
 
   int64_t rows(LayerPart::Tokens kind) const {
@@ -168,7 +197,8 @@ struct OpList {
     // expert_imbalance times as many.
     const Experts& experts = model.experts;
     const int64_t even =
-        (tokens * experts.per_token * plan.ep_degree + experts.n_routed - 1) / experts.n_routed;
+        (tokens * plan.expert_tp_degree() * experts.per_token * plan.ep_degree + experts.n_routed - 1) /
+        experts.n_routed;
     return std::llround(std::ceil(plan.expert_imbalance * static_cast<double>(even)));
   }
 
@@ -178,6 +208,11 @@ struct OpList {
 
   // How many of `copies` equal layers or activations this GPU has.
   int n_local(int copies) const { return copies > 1 ? copies / plan.ep_degree : 1; }
+  int n_local_experts() const { return n_local(model.experts.n_routed); }
+  // How many products or activations of experts one launch does.
+  double per_launch(int copies, int n_alike = 1) const {
+    return copies > 1 && plan.execution.experts->is_grouped ? 1.0 * n_alike * n_local(copies) : 1;
+  }
 
   // Parts of the sequence that the MLP takes one after another, and the rows of one.
   int64_t n_tiles(const LayerPart& part) const {
@@ -194,17 +229,18 @@ struct OpList {
     LayerOp product{.kind = LayerOp::Kind::linear,
                     .count = 1.0 * n_alike * n_local(layer.copies) * static_cast<double>(n_tiles(part)),
                     .rows = tile_rows(part),
-                    .out = layer.out_width().on_gpu(plan.tp_degree) / shares,
-                    .in = layer.in_width().on_gpu(plan.tp_degree)};
+                    .out = layer.out_width().on_gpu(plan.split_degree(layer.copies)) / shares,
+                    .in = layer.in_width().on_gpu(plan.split_degree(layer.copies)),
+                    .per_launch = per_launch(layer.copies, n_alike)};
     if (is_fp8(plan.precision) && part.tokens != LayerPart::Tokens::own) {
       quantise(product, shares_input ? 0 : n_local(layer.copies));
     } else if (casts_in_passes(plan)) {
       autocast(product, layer, n_alike);
     }
-    // The cast reads 4 bits and writes bf16; a device copy reads and writes every byte.
-    if (plan.frozen_weights == FrozenWeights::nf4)
+    // A device copy reads and writes every byte.
+    if (plan.frozen_weights->is_packed())
       product.casts.weight =
-          std::llround((kNf4Bytes + kBf16Bytes) / 2 * static_cast<double>(product.out * product.in));
+          std::llround(plan.frozen_weights->made_bytes / 2 * static_cast<double>(product.out * product.in));
     // Routed experts get their tokens from the exchange, in one tensor.
     if (layer.copies == 1) add_input_gradients(product.rows, product.in, n_alike + (shares_input ? 1 : 0));
     linear(product, plan.lora_targets.adapts(layer.name));
@@ -272,7 +308,7 @@ struct OpList {
   // n_alike: linear layers of the same shape that run one after another. shares_input: whether a linear layer
   // has the same input as the linear layer before it.
   void add_part(const LayerPart& part, int n_alike, bool shares_input) {
-    const int64_t width = part.width.on_gpu(plan.tp_degree);
+    const int64_t width = part.width.on_gpu(plan.split_degree(part.copies));
     switch (part.kind) {
       case LayerPart::Kind::norm:
         return elementwise("rms_norm", norm_style(), rows(part.tokens) * width / part.norm_values,
@@ -286,8 +322,10 @@ struct OpList {
       case LayerPart::Kind::attention:
         return attention();
       case LayerPart::Kind::activation:
-        return elementwise("swiglu", style().activation, tile_rows(part), width,
-                           n_local(part.copies) * static_cast<double>(n_tiles(part)));
+        elementwise("swiglu", style().activation, tile_rows(part), width,
+                    n_local(part.copies) * static_cast<double>(n_tiles(part)));
+        ops.back().per_launch = per_launch(part.copies);
+        return;
       case LayerPart::Kind::residual_add:
         return elementwise("residual_add", style().residual_add, rows(part.tokens), width);
       case LayerPart::Kind::gather_tokens:
@@ -308,6 +346,7 @@ struct OpList {
       case LayerPart::Kind::from_experts:
         return expert_exchange(part);
       case LayerPart::Kind::choose_experts:
+        return choose_experts(part);
       case LayerPart::Kind::weigh_shared:
         return;
     }

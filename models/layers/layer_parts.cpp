@@ -215,11 +215,12 @@ void add_routed_experts(PartList& list) {
   const auto exchange = [&](Kind kind) {
     list.add({.kind = kind, .tokens = Tokens::own, .width = list.hidden(), .per_token = experts.per_token});
   };
-  const auto expert = [&](std::string_view name, int64_t out, int64_t in, bool is_like_previous = false) {
+  const auto expert = [&](std::string_view name, int64_t out, int64_t in, bool splits_in,
+                          bool is_like_previous) {
     list.linear({.name = name,
                  .out = out,
                  .in = in,
-                 .replicated = true,
+                 .splits_in = splits_in,
                  .copies = experts.n_routed,
                  .per_token = experts.per_token,
                  .is_like_previous = is_like_previous},
@@ -231,16 +232,16 @@ void add_routed_experts(PartList& list) {
             .width = {.whole = experts.n_routed},
             .per_token = experts.per_token});
   exchange(Kind::to_experts);
-  expert("expert_gate", experts.ffn_size, hidden);
-  expert("expert_up", experts.ffn_size, hidden, true);
+  expert("expert_gate", experts.ffn_size, hidden, false, false);
+  expert("expert_up", experts.ffn_size, hidden, false, true);
   list.modules.add(LayerModule::moe_act);
   list.add({.kind = Kind::activation,
             .tokens = Tokens::routed,
-            .width = {.whole = experts.ffn_size},
+            .width = {.whole = experts.ffn_size, .is_split = true},
             .copies = experts.n_routed,
             .per_token = experts.per_token});
   list.modules = LayerModules(LayerModule::moe);
-  expert("expert_down", hidden, experts.ffn_size);
+  expert("expert_down", hidden, experts.ffn_size, true, false);
   exchange(Kind::from_experts);
 }
 

@@ -36,7 +36,7 @@ struct LayerPart {
     /// Ring attention under a sliding window: a GPU gets the keys and values of its whole ring.
     gather_keys,
     gather_keys_again,  ///< once more in the backward pass, as they were not kept
-    /// Softmax over the router's output, and the choice of experts; it has no kernel.
+    /// Softmax over the router's output, the choice of experts, and what sorts tokens by them.
     choose_experts,
     to_experts,    ///< all-to-all of tokens to the GPUs of their experts
     from_experts,  ///< and back

@@ -29,7 +29,7 @@ struct LinearLayer {
   std::int64_t out = 0;
   std::int64_t in = 0;
   bool splits_in = false;  ///< tensor parallelism shards its input, not its output: o and down
-  /// Tensor parallelism shards neither: the router, latent down projections, and experts, which are whole.
+  /// Tensor parallelism shards neither: the router, and latent down projections.
   bool replicated = false;
   std::int64_t least_out = 1;  ///< output size that is not split any further: a key or value head
   std::int64_t query_out = 0;  ///< of the outputs those that least_out is not about: queries

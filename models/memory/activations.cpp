@@ -94,6 +94,7 @@ double kept_bytes(const LayerPart& part, const AttentionWidths& attention, const
     case Kind::choose_experts:
       return kFp32 * values + (kFp32 + kIndex) * part.per_token;
     case Kind::to_experts:
+      return kBf16 * plan.expert_tp_degree() * routed_rows(part, plan) * values;
     case Kind::from_experts:
       return kBf16 * routed_rows(part, plan) * values;
     case Kind::weigh_shared:
@@ -161,7 +162,7 @@ double adapter_bytes(const std::vector<LayerPart>& parts, const ParallelPlan& pl
   for (const LayerPart& part : parts) {
     if (part.kind != Kind::linear || !plan.lora_targets.adapts(part.linear.name)) continue;
     const LinearLayer& layer = part.linear;
-    tokens += layer.copies > 1 ? layer.copies * layer.token_share() : plan.tp_degree;
+    tokens += layer.copies * layer.token_share() * plan.split_degree(layer.copies);
   }
   return kBf16 * plan.lora_rank * tokens;
 }
@@ -198,8 +199,9 @@ double exchange_bytes(const std::vector<LayerPart>& parts, const AttentionWidths
     if (part.kind == Kind::gather_tokens && plan.tp_degree > 1)
       largest = std::max(largest, kBf16 * 2 * values);
     // Tokens sent to their experts, and those received back.
-    if (part.kind == Kind::to_experts && plan.ep_degree > 1)
-      largest = std::max(largest, kBf16 * 2 * routed_rows(part, plan) * values);
+    const int expert_tp = plan.expert_tp_degree();
+    if (part.kind == Kind::to_experts && plan.ep_degree * expert_tp > 1)
+      largest = std::max(largest, kBf16 * 2 * expert_tp * routed_rows(part, plan) * values);
     if (part.kind == Kind::gather_latents) sent = attention.query + values;
   }
   if (plan.sequence.ulysses > 1) largest = std::max(largest, kBf16 * sent);

@@ -61,9 +61,9 @@ double gathered_bytes(const ParallelPlan& plan, const GpuWeights& weights, doubl
 
 constexpr double kFp8 = 1;
 
-// Bytes of a layer's weight as it is gathered: 4 bits if it is kept so.
+// Bytes of a layer's weight as it is gathered: in 4 bits if it is kept so.
 double arriving_bytes(const ParallelPlan& plan) {
-  if (plan.frozen_weights == FrozenWeights::nf4) return kNf4Bytes;
+  if (plan.frozen_weights->is_packed()) return plan.frozen_weights->kept_bytes;
   return plan.fp8_gather ? kFp8 : kBf16;
 }
 
@@ -76,7 +76,7 @@ double quantised_bytes(const ParallelPlan& plan) {
 
 // If a layer is gathered for each pass, its quantised copies count as gathered, not here.
 double made_bytes(const Transformer& model, const ParallelPlan& plan, LayerKind kind) {
-  if (plan.frozen_weights == FrozenWeights::nf4) return kBf16 * largest_matrix(model, plan, kind);
+  if (plan.frozen_weights->is_packed()) return kBf16 * largest_matrix(model, plan, kind);
   if (!gathers_every_step(plan)) return 0;
   return gathered_bytes(plan, layer_matrices(model, plan, kind), quantised_bytes(plan));
 }

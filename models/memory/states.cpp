@@ -72,10 +72,10 @@ StateBytes stage_states(const Transformer& model, const ParallelPlan& plan, int 
   // The gradients of one layer, or of the embedding, at a time.
   if (plan.optimizer_in_backward)
     states.gradients_bytes = gradient_element_bytes(plan) * largest_trained_unit(model, plan);
-  if (plan.frozen_weights == FrozenWeights::nf4) {
+  if (plan.frozen_weights->is_packed()) {
     const GpuWeights frozen = stage_matrices(model, plan, stage);
     (plan.offload.weights ? states.host_bytes : states.weights_bytes) -=
-        (kBf16 - kNf4Bytes) * elements_of_gpu(plan, frozen, shards_weights(plan));
+        (kBf16 - plan.frozen_weights->kept_bytes) * elements_of_gpu(plan, frozen, shards_weights(plan));
   }
   if (is_fp8(plan.precision) && !shards_weights(plan))
     states.weights_bytes += kFp8Copies * stage_matrices(model, plan, stage).total();

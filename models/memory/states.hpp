@@ -14,7 +14,7 @@ namespace packsim {
 /// (2), weights too (3) over the GPUs of a shard group that hold the same weights. Under an fp8 precision the
 /// matrices of layers are there in fp8 too, as they are and transposed (2 bytes), unless weights are sharded.
 /// LoRA: the model's own weights are frozen and have neither gradients nor optimizer states; the adapters
-/// have all three. Frozen matrices of 4 bits take kNf4Bytes each.
+/// have all three. Frozen matrices take what their format does.
 struct StateBytes {
   double weights_bytes = 0;  ///< as the two below, 0 if they are offloaded
   double gradients_bytes = 0;

@@ -19,8 +19,9 @@ GpuWeights sum_over_matrices(const Transformer& model, const ParallelPlan& plan,
                              Elements elements) {
   GpuWeights weights;
   for (const LinearLayer& layer : linear_layers(model, kind)) {
+    const int gpus = plan.split_degree(layer.copies);
     const double of_one =
-        elements(layer, layer.out_width().share(plan.tp_degree), layer.in_width().share(plan.tp_degree));
+        elements(layer, layer.out_width().share(gpus), layer.in_width().share(gpus));
     if (layer.copies > 1) {
       weights.experts += of_one * layer.copies / plan.ep_degree;
     } else {
@@ -48,7 +49,7 @@ GpuWeights sum_over_layers(const Transformer& model, const ParallelPlan& plan, i
 }  // namespace
 
 int expert_state_gpus(const ParallelPlan& plan) {
-  return plan.n_gpus / (plan.pp_degree * plan.ep_degree);
+  return plan.n_gpus / (plan.pp_degree * plan.ep_degree * plan.expert_tp_degree());
 }
 
 int expert_shard_gpus(const ParallelPlan& plan) {
@@ -89,9 +90,10 @@ GpuWeights layer_adapters(const Transformer& model, const ParallelPlan& plan, La
 
 double largest_matrix(const Transformer& model, const ParallelPlan& plan, LayerKind kind) {
   double largest = 0;
-  for (const LinearLayer& layer : linear_layers(model, kind))
-    largest =
-        std::max(largest, layer.out_width().share(plan.tp_degree) * layer.in_width().share(plan.tp_degree));
+  for (const LinearLayer& layer : linear_layers(model, kind)) {
+    const int gpus = plan.split_degree(layer.copies);
+    largest = std::max(largest, layer.out_width().share(gpus) * layer.in_width().share(gpus));
+  }
   return largest;
 }
 

@@ -25,10 +25,10 @@ double gradient_element_bytes(const ParallelPlan& plan);
 /// Size of a gradient as it is sent. FSDP's mixed precision sends gradients of fp32 weights in bf16.
 double sent_gradient_bytes(const ParallelPlan& plan);
 
-/// GPUs that hold the same routed experts. Tensor parallelism does not split them: each GPU of a
-/// tensor-parallel group has whole ones, for its own part of the sequence.
+/// GPUs that hold the same routed experts, or the same part of each. Where tensor parallelism does not split
+/// them, each GPU of a tensor-parallel group has whole ones, for its own part of the sequence.
 int expert_state_gpus(const ParallelPlan& plan);
-/// GPUs of a shard group that hold the same routed experts.
+/// The same in a shard group.
 int expert_shard_gpus(const ParallelPlan& plan);
 
 /// Weights of one layer, without adapters. Tensor parallelism splits matrices by heads and by MLP columns;

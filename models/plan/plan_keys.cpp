@@ -14,6 +14,7 @@ using namespace plan_detail;
 constexpr int kMostStages = 4096;
 constexpr int kMostTiles = 65'536;
 constexpr int kMostLoraRank = 65'536;
+constexpr int kMostLossReads = 2;
 constexpr std::int64_t kMostBucketElements = 1'000'000'000'000;
 constexpr std::string_view kOfProfile = "the framework profile's, or false";
 
@@ -111,6 +112,19 @@ const std::vector<PlanKey>& all_keys() {
           "or `deduplicated` (once to each GPU or, over the network, each node that has any of them, as "
           "DeepEP does).",
           {.said = "{} dispatch"}),
+      flag_key<&ParallelPlan::execution, &ExecutionStyle::splits_experts>(
+          "splits_experts",
+          "Whether tensor parallelism splits each routed expert too, as Megatron-Core does unless its "
+          "`expert_tensor_parallel_size` is 1. Otherwise experts are whole.",
+          {.profile = SaidByProfile::may, .said = "experts split by TP", .default_text = kOfProfile}),
+      named_key<kExpertStyles, &ParallelPlan::execution, &ExecutionStyle::experts>(
+          "experts",
+          "How the routed experts of a GPU are computed: `grouped` (one product for all: transformers from "
+          "5.0 on, torchtitan), `loop` (one by one in Python, where the host reads who has which tokens: "
+          "transformers before 5.0), or `separate` (a product each, and nothing beside them that is known).",
+          {.profile = SaidByProfile::may,
+           .said = "experts: {}",
+           .default_text = "the framework profile's, or `separate`"}),
       number_key<&ParallelPlan::expert_imbalance>(
           "expert_imbalance", 1, kMostGpus,
           "Tokens sent to the GPU whose experts get most, over the mean of the `ep_degree` GPUs. All GPUs "
@@ -168,11 +182,11 @@ const std::vector<PlanKey>& all_keys() {
           "`kv_a_proj_with_mqa`, `kv_b_proj`, of fused projections (Phi-3) `qkv_proj`, `gate_up_proj`; or "
           "`all-linear`, which includes routers.",
           {.list_words = names_of<kLoraTargets>, .may_be_empty = false, .said = "adapters beside {}"}),
-      named_key<kFrozenWeightsNames, &ParallelPlan::frozen_weights>(
+      named_key<kFrozenFormats, &ParallelPlan::frozen_weights>(
           "frozen_weights",
-          "How LoRA's frozen matrices of layers are kept: `bf16`, or `nf4` (QLoRA): 4 bits a value and "
-          "quantised scales for blocks of 64, together 0.516 bytes a value, which every pass turns into "
-          "bf16.",
+          "How LoRA's frozen matrices of layers are kept: `bf16`, `nf4` (QLoRA): 4 bits a value and "
+          "quantised scales for blocks of 64, together 0.516 bytes a value, or `gptq`: 4 bits in groups of "
+          "128. Every pass turns them into bf16.",
           {.said = "frozen weights in {}"}),
       named_key<kPrecisions, &ParallelPlan::precision>(
           "precision",
@@ -290,6 +304,22 @@ const std::vector<PlanKey>& all_keys() {
           {.profile = SaidByProfile::may,
            .said = "{} loss",
            .default_text = "the framework profile's, or `plain`"}),
+      named_key<kShardStyles, &ParallelPlan::execution, &ExecutionStyle::shards>(
+          "shards",
+          "What shards weights under ZeRO 3, and so what the host does for each layer: `fsdp2`, or "
+          "`deepspeed`, whose hooks run at every module.",
+          {.profile = SaidByProfile::may,
+           .said = "shards of {}",
+           .default_text = "the framework profile's, or `fsdp2`"}),
+      integer_key<&ParallelPlan::execution, &ExecutionStyle::loss_reads>(
+          "loss_reads", 0, kMostLossReads,
+          "How often in a micro-batch the host reads a value and so waits for the GPU: 1 behind the backward "
+          "pass, as transformers' Trainer does unless `logging_nan_inf_filter` is false, 2 behind the "
+          "forward "
+          "pass too, as TRL's SFTTrainer does for its metrics.",
+          {.profile = SaidByProfile::may,
+           .said = "the host reads the loss {} times",
+           .default_text = "the framework profile's, or 0"}),
       number_key<&ParallelPlan::execution, &ExecutionStyle::launch_s>(
           "launch_s", 0, 1,
           "Seconds in which the host launches one plain operation of PyTorch, its part of autograd included. "

@@ -26,10 +26,6 @@ inline constexpr std::array<PolicyName<Checkpointing>, 3> kCheckpointingNames = 
     {Checkpointing::operations, "operations",
      "a layer keeps its input and the outputs of attention and every second matrix product"},
 }};
-inline constexpr std::array<PolicyName<FrozenWeights>, 2> kFrozenWeightsNames = {{
-    {FrozenWeights::bf16, "bf16", "frozen weights are in bf16"},
-    {FrozenWeights::nf4, "nf4", "frozen weights are in 4 bits, as QLoRA's"},
-}};
 
 struct OffloadName {
   bool Offload::*state;

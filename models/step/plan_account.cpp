@@ -1,9 +1,17 @@
 #include "models/step/plan_account.hpp"
 
+#include <cmath>
+
 #include "models/state_traffic.hpp"
 #include "models/step/pass/pass_list.hpp"
 
 namespace packsim {
+namespace {
+
+// How much longer a host may take for a launch: one standard deviation.
+constexpr double kSlowerHost = 1.55;
+
+}  // namespace
 
 PlanAccount::PlanAccount(StepPricer& pricer)
     : pricer_(pricer), curves_(pricer.micro_batch_curves()), gpus_(pricer.plan().sequence_gpus()) {
@@ -67,18 +75,27 @@ void PlanAccount::add_micro_batches(const MicroBatchPrice& price, double times) 
                gpus_ * times * 2 * n_sends_in_node_);
 }
 
-// The time of a launch differs between hosts: 5 to 30 us are nine of ten. The GPU waits for all of what the
-// host takes longer.
+// The time of a launch differs between hosts: 5 to 30 us are nine of ten. The error is what the GPU waits
+// longer for a host that takes as much longer.
 void PlanAccount::add_host(const MicroBatchPrice& price, double times) {
-  static const CurveName kLaunches{"launches", "time of launches by the host"};
-  constexpr double kLaunchError = 0.55;
   for (int chunk = 0; chunk < pricer_.plan().n_chunks(); ++chunk) {
-    const HostWait host = host_wait(price, pricer_.chunk(chunk));
+    const ChunkShape shape = pricer_.chunk(chunk);
+    const HostWait host = host_wait(price, shape);
+    host_is_late_ = host_is_late_ || host.lead_ns == 0;
     if (host.wait_ns == 0) continue;
-    const double wait_s = 1e-9 * static_cast<double>(host.wait_ns);
-    account_.add(Cause::host, kLaunches, {wait_s, kLaunchError * host.launched_s, Evidence::missing},
-                 gpus_ * times);
+    MicroBatchPrice slower = price;
+    slower.host = price.host * kSlowerHost;
+    add_waits(host.wait_ns, host_wait(slower, shape).wait_ns, times);
   }
+}
+
+void PlanAccount::add_waits(std::int64_t wait_ns, std::int64_t of_slower_ns, double times) {
+  static const CurveName kLaunches{"launches", "time of launches by the host"};
+  if (wait_ns <= 0) return;
+  account_.add(Cause::host, kLaunches,
+               {1e-9 * static_cast<double>(wait_ns), 1e-9 * static_cast<double>(of_slower_ns - wait_ns),
+                Evidence::missing},
+               gpus_ * times);
 }
 
 void PlanAccount::add_steps(double n_steps, double n_micro_batches, double n_later) {
@@ -92,6 +109,13 @@ void PlanAccount::add_steps(double n_steps, double n_micro_batches, double n_lat
     account_.add(states.gathers, gpus_ * gathers);
     account_.add(states.sums, gpus_ * n_later);
     account_.add(states.optimizer, gpus_ * n_steps);
+    if (!host_is_late_) continue;
+    const std::int64_t slower_ns = std::llround(kSlowerHost * static_cast<double>(states.optimizer_host_ns));
+    add_waits(states.optimizer_host_ns - states.optimizer_ns, slower_ns - states.optimizer_ns, n_steps);
+    for (const StateUnit& unit : states.units)
+      add_waits(unit.sum_wait_ns,
+                std::llround(kSlowerHost * static_cast<double>(unit.sum_wait_ns + unit.sum_ns)) - unit.sum_ns,
+                n_later);
   }
 }
 

@@ -34,6 +34,8 @@ class PlanAccount {
   // Number of layers of all chunks that have this added segment.
   double n_layers(const AddedSegment& added) const;
   void add_host(const MicroBatchPrice& price, double times);
+  // A wait for the host, and what it would be for a slower one.
+  void add_waits(std::int64_t wait_ns, std::int64_t of_slower_ns, double times);
   void count_transfers(PriceAccount& total, std::int64_t tokens_per_gpu, double times) const;
 
   StepPricer& pricer_;
@@ -47,6 +49,7 @@ class PlanAccount {
   int n_sends_between_ = 0;
   std::map<std::int64_t, TimesRun> tokens_;  // by tokens a GPU
   PriceAccount account_;                     // of all else
+  bool host_is_late_ = false;                // whether what is launched behind a micro-batch is waited for
 };
 
 }  // namespace packsim

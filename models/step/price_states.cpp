@@ -29,12 +29,13 @@ struct Unit {
   GpuWeights trained;
 };
 
-// Number of nodes with the GPUs of a shard group that hold the same experts: one tensor-parallel group of
-// every expert-parallel group.
+// Number of nodes with the GPUs of a shard group that hold the same experts: of every expert-parallel group,
+// the GPUs of one tensor-parallel group that have them whole, or the one that has the same part.
 int expert_shard_nodes(const ParallelPlan& plan, int gpus_per_node) {
-  const int tp_nodes = nodes_of_group(plan.tp_degree, 1, gpus_per_node);
-  return tp_nodes * nodes_of_group(std::max(1, expert_shard_gpus(plan) / plan.tp_degree),
-                                   plan.tp_degree * plan.ep_degree, gpus_per_node);
+  const int n_whole = plan.tp_degree / plan.expert_tp_degree();
+  return nodes_of_group(n_whole, 1, gpus_per_node) *
+         nodes_of_group(std::max(1, expert_shard_gpus(plan) / n_whole), plan.tp_degree * plan.ep_degree,
+                        gpus_per_node);
 }
 
 class StateUnits {
@@ -90,7 +91,7 @@ class StateUnits {
 
 // Bytes of each element of a layer's weights between passes, without QLoRA's adapters.
 double kept_layer_bytes(const ParallelPlan& plan) {
-  return plan.frozen_weights == FrozenWeights::nf4 ? kNf4Bytes : kBf16Bytes;
+  return plan.frozen_weights->kept_bytes;
 }
 
 // Bytes of each element of a layer that is gathered. LoRA gathers adapters alone where weights are not
@@ -260,8 +261,9 @@ double StepPricer::orthogonalisation_flop(const ChunkShape& chunk) const {
   for (const LayerKind kind : {LayerKind::dense, LayerKind::expert}) {
     if (chunk.n_layers_of(kind) == 0) continue;
     for (const LinearLayer& layer : linear_layers(model_, kind)) {
-      const double rows = layer.out_width().share(plan_.tp_degree);
-      const double columns = layer.in_width().share(plan_.tp_degree);
+      const int gpus = plan_.split_degree(layer.copies);
+      const double rows = layer.out_width().share(gpus);
+      const double columns = layer.in_width().share(gpus);
       const double m = std::min(rows, columns);
       const double n = std::max(rows, columns);
       const double n_local = layer.copies > 1 ? 1.0 * layer.copies / plan_.ep_degree : 1;

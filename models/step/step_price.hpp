@@ -77,6 +77,17 @@ struct HostCosts {
   double recomputed_launch_s = 0;  ///< for a launch in a recomputed layer
   double layer_s = 0;              ///< in each pass through a layer, beside its launches
   double attention_s = 0;          ///< in each pass of its attention, beside its launches
+  double gather_s = 0;             ///< for the weights of a unit, such as a layer, in each pass
+  double reduce_s = 0;             ///< for its gradients, in each backward pass
+  int loss_reads = 0;              ///< ExecutionStyle::loss_reads
+
+  /// Those of a host that takes `factor` times as long.
+  HostCosts operator*(double factor) const {
+    return {factor * launch_s, factor * recomputed_launch_s,
+            factor * layer_s,  factor * attention_s,
+            factor * gather_s, factor * reduce_s,
+            loss_reads};
+  }
 };
 
 /// Price of one micro-batch on one GPU of its rank.

@@ -6,6 +6,7 @@
 
 #include "models/kernels/make_case.hpp"
 #include "models/pipeline_chunks.hpp"
+#include "models/state_traffic.hpp"
 #include "models/step/pass/pass_time.hpp"
 #include "models/step/tensor_overlap.hpp"
 #include "models/value_bytes.hpp"
@@ -96,7 +97,7 @@ double StepPricer::time_s(const std::vector<CountedKernel>& kernels, double fact
 // The part of its time that an op adds to computation.
 double StepPricer::exposed_part(const std::vector<LayerOp>& ops, std::size_t at, bool is_backward) {
   const LayerOp& op = ops[at];
-  if (op.kind != LayerOp::Kind::exchange || op.cause != Cause::tensor) return 1;
+  if (op.kind != LayerOp::Kind::exchange || op.cause != Cause::tensor || op.is_exposed) return 1;
   if (factors_.free_exchange.has(op.cause)) return 1;
   double exchange_s = 0;
   for (const KernelPricer::Use& use : kernels_->uses(op, is_backward))
@@ -120,12 +121,16 @@ void StepPricer::add_op(PricedPhase& phase, const LayerOp& op, bool is_backward,
     book(account, op.cause, *use.kernel, known, use.count);
   }
   if (op.style != nullptr) n_kernels = op.count * op.style->of(!is_backward).launches;
+  n_kernels /= op.per_launch;
+  if (op.kind == LayerOp::Kind::launches)
+    n_kernels = is_backward ? op.launches.backward : op.launches.forward;
   const std::int64_t time_ns = nanoseconds(time_s);
   const bool is_exchange = op.kind == LayerOp::Kind::exchange;
   phase.add({.kind = is_exchange ? PassSegment::Kind::exchange : PassSegment::Kind::compute,
              .cause = op.cause,
              .time_ns = time_ns,
              .n_kernels = n_kernels,
+             .n_host_waits = is_backward ? 0 : op.launches.waits,
              .op = op.op,
              .gpus = op.gpus,
              .stride = op.stride,
@@ -382,7 +387,12 @@ HostCosts StepPricer::host_costs() const {
   return {.launch_s = style.launch_cost * launch_s,
           .recomputed_launch_s = style.recomputed_launch_cost * launch_s,
           .layer_s = style.layer_launches * launch_s,
-          .attention_s = style.varlen_launches * launch_s};
+          .attention_s = style.varlen_launches * launch_s,
+          .gather_s = gathers_every_pass(plan_) ? plan_.execution.shards->gather_launches * launch_s : 0,
+          .reduce_s = travels_by_layer(plan_) && reduces_every_micro_batch(plan_)
+                          ? plan_.execution.shards->reduce_launches * launch_s
+                          : 0,
+          .loss_reads = plan_.execution.loss_reads};
 }
 
 // Each copy runs beside the pass of its layer.

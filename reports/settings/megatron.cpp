@@ -73,6 +73,9 @@ std::string megatron_settings(const TrainerJob& job) {
   if (plan.virtual_stages > 1 && plan.chunk_layers.empty())
     text += fmt::format("  --num-layers-per-virtual-pipeline-stage {}\n", job.n_layers / plan.n_chunks());
   if (plan.ep_degree > 1) text += fmt::format("  --expert-model-parallel-size {}\n", plan.ep_degree);
+  // Megatron splits experts like MLPs unless it is told.
+  if (plan.tp_degree > 1 && job.has_experts)
+    text += fmt::format("  --expert-tensor-parallel-size {}\n", plan.expert_tp_degree());
   text += state_arguments(plan);
   text += recompute_arguments(job);
   return text + ")\n";

@@ -42,7 +42,7 @@ void add_unsaid_parts(const ParallelPlan& plan, std::vector<std::string>& remark
     if (is_there) remarks.push_back(std::move(text));
   };
   add(plan.lora_rank > 0, fmt::format("LoRA of rank {} is not said.", plan.lora_rank));
-  add(plan.frozen_weights == FrozenWeights::nf4, "Frozen weights in 4 bits (QLoRA) are not said.");
+  add(plan.frozen_weights->is_packed(), "Frozen weights in 4 bits are not said.");
   add(is_fp8(plan.precision), "Matrix products in fp8 are not said.");
   add(plan.mlp_tiles > 1, fmt::format("An MLP in {} tiles (ALST) is not said.", plan.mlp_tiles));
   add(plan.loss_tiles > 1, fmt::format("A loss in {} tiles is not said.", plan.loss_tiles));
@@ -52,12 +52,14 @@ void add_unsaid_parts(const ParallelPlan& plan, std::vector<std::string>& remark
 
 }  // namespace
 
-TrainerJob trainer_job(const RunManifest& manifest, const StrategyResult& run, int n_layers, int nodes) {
+TrainerJob trainer_job(const RunManifest& manifest, const StrategyResult& run, const Transformer& model,
+                       int nodes) {
   if (run.groups.empty()) throw std::invalid_argument("expected a run with groups of packs, got " + run.name);
   const PlannedGroup& group =
       *std::ranges::max_element(run.groups, {}, [](const PlannedGroup& g) { return g.capacity_tokens; });
   TrainerJob job{.model = manifest.model,
-                 .n_layers = n_layers,
+                 .n_layers = model.n_layers,
+                 .has_experts = model.has_experts(),
                  .nodes = nodes,
                  .n_gpus = manifest.n_gpus,
                  .epochs = manifest.epochs,

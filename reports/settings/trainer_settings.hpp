@@ -15,6 +15,7 @@ namespace packsim {
 struct TrainerJob {
   std::string model;
   int n_layers = 0;
+  bool has_experts = false;
   int nodes = 1;
   int n_gpus = 1;
   int epochs = 1;
@@ -27,8 +28,9 @@ struct TrainerJob {
   std::vector<std::string> remarks;
 };
 
-/// The job of a run that was simulated. n_layers: of the model. nodes: of the cluster.
-TrainerJob trainer_job(const RunManifest& manifest, const StrategyResult& run, int n_layers, int nodes);
+/// The job of a run that was simulated. nodes: of the cluster.
+TrainerJob trainer_job(const RunManifest& manifest, const StrategyResult& run, const Transformer& model,
+                       int nodes);
 
 /// How one trainer is told: a row of the table.
 struct TrainerFormat {

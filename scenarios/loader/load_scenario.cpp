@@ -283,6 +283,9 @@ Scenario read_scenario(JsonReader reader, const std::string& folder, const DataP
   scenario.profile_hash = profile.hash;
   const auto [hardware, is_of_profile] = load_hardware(reader, profile, cluster, folder, data, problems);
   scenario.hardware = hardware.value;
+  if (is_of_profile && scenario.hardware.data_sheet)
+    scenario.profile.factors.attention_factor *= attention_share_change(
+        scenario.profile.attention_library, *scenario.hardware.data_sheet, scenario.cluster.gpu);
   scenario.is_model_of_profile = is_model_of(scenario.profile, scenario.model, data);
   scenario.is_hardware_of_profile = is_of_profile;
   scenario.hardware_hash = hardware.hash;

@@ -120,11 +120,11 @@ void RankProgramBuilder::forward(std::size_t chunk_index, bool is_first) {
   Lane& lane = lane_of(chunk_index);
   const bool gathers = gathers_every_pass(plan_->plan) || (is_first && gathers_in_forward(plan_->plan));
   if (by_segment()) {
-    lane.add(list().overhead(), nullptr);
-    lane.add(list().waits_for_host(), nullptr);
+    add_segments(lane, {.kind = PassPart::Kind::overhead});
   } else {
     const std::int64_t time_ns = book_pass(lane);
-    lane.merged_work(gathers ? list().overhead().time_ns + list().waits_for_host().time_ns : time_ns);
+    const PassPart overhead{.kind = PassPart::Kind::overhead};
+    lane.merged_work(gathers ? part_time(list(), overhead).total_ns : time_ns);
     if (!gathers) return;
   }
   const std::vector<StateUnit>& units = plan_->states[chunk_index].units;

@@ -82,7 +82,7 @@ TEST_CASE("Where GPUs wait for their hosts, advice says what would launch less")
   std::string text = scenario("qwen2.5-7b", 1, R"({"strategy": "isf", "capacity_tokens": 256})");
   text.replace(text.find("deepspeed-ulysses-h100"), 22, "transformers-h100");
   write_text(folder / "s.json", text);
-  const json found = advice(folder, "--set packing.over_long=split --set training.zero_stage=3");
+  const json found = advice(folder, "--set packing.over_long=split --set training.zero_stage=1");
   const auto settings_of = [&](const char* kind, const std::string& setting) {
     for (const json& change : found[kind])
       for (const json& one : change["settings"])
@@ -99,7 +99,7 @@ TEST_CASE("Where GPUs wait for their hosts, advice says what would launch less")
   CHECK_FALSE(settings_of("changes", "loss=fused").is_null());
   // Nothing is advised that the job has already.
   const json again = advice(folder,
-                            "--set packing.over_long=split --set training.zero_stage=3 "
+                            "--set packing.over_long=split --set training.zero_stage=1 "
                             "--set parallelism.kernels=compiled --set parallelism.launch_s=0");
   CHECK(again.dump().find("kernels=") == std::string::npos);
   CHECK(again.dump().find("launch_s=") == std::string::npos);

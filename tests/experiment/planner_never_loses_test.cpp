@@ -25,6 +25,16 @@ struct Outcome {
   std::optional<double> above_bound = {};  // of the fastest run
 };
 
+// A searched plan leaves the error of its estimate free.
+void check_memory(const StrategyResult& run) {
+  for (const PlannedGroup& group : run.groups) {
+    CAPTURE(group.capacity_tokens, group.peak_memory_bytes, group.gpu_memory_bytes);
+    REQUIRE(group.memory_error > 0);
+    CHECK(group.peak_memory_bytes <= (1 - group.memory_error) * group.gpu_memory_bytes);
+    CHECK(group.verdict == MemoryVerdict::fits);
+  }
+}
+
 // None if no rival trains the job that is asked for.
 std::optional<Outcome> run_job(const TempFolder& folder, std::uint32_t job) {
   packsim_test::RandomJobs random(job);
@@ -40,6 +50,7 @@ std::optional<Outcome> run_job(const TempFolder& folder, std::uint32_t job) {
     // A strategy may have no plan for the job, which its row says.
     if (run.failure) CHECK_THAT(*run.failure, Catch::Matchers::StartsWith("plan: found none among "));
     if (!run.times) continue;
+    check_memory(run);
     if (run.bound && run.bound->above_fraction) {
       CHECK(*run.bound->above_fraction >= 0);
       outcome.above_bound =
@@ -75,11 +86,12 @@ void check_jobs(std::uint32_t first, std::uint32_t last, bool prints) {
 
 }  // namespace
 
-TEST_CASE("On random jobs the planner is not behind another strategy at its best plan", "[plain]") {
+TEST_CASE("On random jobs the planner is not behind another strategy, and plans leave memory free",
+          "[plain]") {
   check_jobs(1, 4, false);
 }
 
-TEST_CASE("On more random jobs the planner is not behind another strategy at its best plan", "[slow]") {
+TEST_CASE("On more random jobs the planner is not behind, and plans leave memory free", "[slow]") {
   check_jobs(5, 20, false);
 }
 

@@ -90,7 +90,7 @@ TEST_CASE("Target modules are the model's, and frozen weights in 4 bits need LoR
   full.lora_targets.add(2);
   CHECK(mistakes(kLlama8b, full) ==
         Mistakes{"lora_target_modules: expected none without a lora_rank, got q_proj, v_proj"});
-  ParallelPlan packed{.n_gpus = 8, .lora_rank = 8, .frozen_weights = FrozenWeights::nf4};
+  ParallelPlan packed{.n_gpus = 8, .lora_rank = 8, .frozen_weights = &kNf4};
   CHECK(mistakes(kLlama8b, packed) == Mistakes{});
   packed.lora_rank = 0;
   CHECK(mistakes(kLlama8b, packed) == Mistakes{"frozen_weights: expected bf16 without a lora_rank, got nf4"});

@@ -213,7 +213,7 @@ std::vector<Feature> features() {
        kDeepseekV2,
        {.ep_degree = 8, .zero_stage = 3, .precision = Precision::fp8_block}},
       {"fp8 gathered", kLlama8b, {.zero_stage = 3, .precision = Precision::fp8_current, .fp8_gather = true}},
-      {"LoRA, 4 bits", kLlama8b, {.lora_rank = 16, .frozen_weights = FrozenWeights::nf4}},
+      {"LoRA, 4 bits", kLlama8b, {.lora_rank = 16, .frozen_weights = &kNf4}},
       {"tiles", kLlama8b, {.gc_layers = 7, .mlp_tiles = 4, .loss_tiles = 4}},
       {"offload",
        kLlama8b,

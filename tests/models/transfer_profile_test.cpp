@@ -354,3 +354,15 @@ TEST_CASE("No kernel is faster than the peak and the memory rate") {
   CHECK(least_us("copy kind=host_to_device cache=cold bytes=1000000000") == 0);
   CHECK(least_us("collective op=all_gather gpus=8 nodes=1 bytes=1000000000 imbalance=1") == 0);
 }
+
+TEST_CASE("Kernels whose warps issue their products reach another share of the peak on other GPUs") {
+  Gpu hopper = kMeasured;
+  hopper.warp_product_share = 0.6;
+  Gpu ampere = kMeasured;
+  ampere.warp_product_share = 1;
+  CHECK(attention_share_change("flash-attention-2", hopper, ampere) == Approx(0.6));
+  CHECK(attention_share_change("flash-attention-2", ampere, hopper) == Approx(1 / 0.6));
+  CHECK(attention_share_change("flash-attention-2", hopper, hopper) == 1);
+  CHECK(attention_share_change("cudnn", hopper, ampere) == 1);
+  CHECK(attention_share_change("", hopper, ampere) == 1);
+}

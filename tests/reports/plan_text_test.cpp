@@ -52,7 +52,7 @@ TEST_CASE("A plan in words: degrees, ZeRO, and how gradients and exchange go") {
                     .checkpointing = Checkpointing::modules,
                     .recomputed_modules = LayerModules(LayerModule::moe_act, LayerModule::layernorm),
                     .offload = {.optimizer = true, .activations = true},
-                    .frozen_weights = FrozenWeights::nf4,
+                    .frozen_weights = &kNf4,
                     .precision = Precision::fp8_current,
                     .fp8_gather = true};
   plan.lora_targets.add(0);

@@ -37,8 +37,11 @@ RunManifest manifest() {
   return manifest;
 }
 
-TrainerJob job_of(const StrategyResult& run) {
-  return trainer_job(manifest(), run, kLayers, 4);
+TrainerJob job_of(const StrategyResult& run, int n_experts = 0) {
+  Transformer model;
+  model.n_layers = kLayers;
+  model.experts.n_routed = n_experts;
+  return trainer_job(manifest(), run, model, 4);
 }
 
 const TrainerFormat& format_of(std::string_view file) {
@@ -131,6 +134,17 @@ TEST_CASE("Nothing of a plan is lost: it is in the settings, or said not to be")
       CHECK(all_that_is_said(format, run) != all_that_is_said(format, plain_run()));
     }
   }
+}
+
+TEST_CASE("Megatron is told how it splits experts, which it does like MLPs where it is not") {
+  StrategyResult run = plain_run();
+  run.plan.tp_degree = 2;
+  run.plan.ep_degree = 8;
+  const auto settings = [&] { return format_of("megatron.sh").settings(job_of(run, 8)); };
+  CHECK_THAT(settings(), Contains("--expert-tensor-parallel-size 1\n"));
+  run.plan.execution.splits_experts = true;
+  CHECK_THAT(settings(), Contains("--expert-tensor-parallel-size 2\n"));
+  CHECK_THAT(format_of("megatron.sh").settings(job_of(run)), !Contains("expert-tensor"));
 }
 
 TEST_CASE("Groups of packs: the settings are of the longest packs, and say so") {

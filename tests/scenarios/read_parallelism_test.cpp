@@ -178,7 +178,7 @@ TEST_CASE("Choices of a plan are read by name, and other names refused with thos
   CHECK(read(R"("precision": "bf16")").plan.precision == Precision::bf16);
   const std::vector<std::pair<std::string, std::string>> names = {
       {"ring_layout", "contiguous, zigzag"},
-      {"frozen_weights", "bf16, nf4"},
+      {"frozen_weights", "bf16, nf4, gptq"},
       {"precision", "bf16, fp8_delayed, fp8_current, fp8_block"},
       {"checkpointing", kCheckpointings}};
   for (const auto& [key, known] : names) {
@@ -224,7 +224,7 @@ TEST_CASE("Target modules of LoRA are PEFT's names or its word for all") {
                           "q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, down_proj, "));
     CHECK(bad.plan == kUnsaid);
   }
-  CHECK(read(R"("frozen_weights": "nf4")").plan.frozen_weights == FrozenWeights::nf4);
+  CHECK(read(R"("frozen_weights": "nf4")").plan.frozen_weights == &kNf4);
 }
 
 TEST_CASE("Checkpointing is a word, or an array of modules") {

@@ -84,8 +84,9 @@ double StepLaunches::waits_s(const TimeFactors& factors, double launch_s) const 
   for (std::size_t i = 0; i < micro_batches.size(); ++i) {
     phases.clear();
     for (const LaunchedTerms& phase : micro_batches[i])
-      phases.push_back({launch_s * phase.launched_s, phase.run.time_s(factors), phase.n_launches});
-    const HostWait wait = host_wait(phases);
+      phases.push_back(
+          {launch_s * phase.launched_s, phase.run.time_s(factors), phase.n_launches, phase.n_waits});
+    const HostWait wait = host_wait(phases, reads_loss);
     sum_s += seconds(wait.wait_ns);
     lead_s = seconds(wait.lead_ns);
     if (i == 0 || wait.lead_ns > 0) continue;
@@ -134,7 +135,8 @@ std::vector<LaunchedTerms> StepTermsPricer::phases(const StepPack& pack) {
   std::vector<LaunchedTerms> terms;
   const MicroBatchPrice launched = launching_.micro_batch(pack.tokens, pack.lengths_tokens);
   for (const LaunchedPhases& phase : launched_phases(launched, launching_.chunk(0)))
-    terms.push_back({.launched_s = phase.launched_s, .n_launches = phase.n_launches});
+    terms.push_back(
+        {.launched_s = phase.launched_s, .n_launches = phase.n_launches, .n_waits = phase.n_waits});
   for (std::size_t k = kNTimeFactors + 1; k-- > 0;) {
     const std::vector<LaunchedPhases> run = launched_phases(price(k, pack), pricers_[k].chunk(0));
     for (std::size_t i = 0; i < terms.size(); ++i) add_part(terms[i].run, k, run[i].run_s);
@@ -149,7 +151,7 @@ StepTerms StepTermsPricer::step(std::span<const StepPack> packs) {
 }
 
 StepLaunches StepTermsPricer::launches(std::span<const StepPack> packs) {
-  StepLaunches launches;
+  StepLaunches launches{.reads_loss = launching_.plan().execution.loss_reads > 0};
   for (const StepPack& pack : packs) launches.micro_batches.push_back(phases(pack));
   const StatesPrice& launched = launching_.states();
   launches.optimizer.launched_s = seconds(launched.optimizer_host_ns);

@@ -29,6 +29,7 @@ struct StepTerms {
 struct LaunchedTerms {
   double launched_s = 0;  ///< of the host, where a launch takes a second
   double n_launches = 0;
+  double n_waits = 0;  ///< of the host for the GPU (LaunchedPhases)
   StepTerms run = {};
 };
 
@@ -37,6 +38,7 @@ struct StepLaunches {
   std::vector<std::vector<LaunchedTerms>> micro_batches = {};  ///< phases of each, in order
   std::vector<LaunchedTerms> gradient_sums = {};  ///< of each unit, in each micro-batch but the first
   LaunchedTerms optimizer = {};
+  bool reads_loss = false;  ///< whether the host waits behind each micro-batch
 
   /// How long the GPU waits for launches of launch_s, as in the simulator.
   double waits_s(const TimeFactors& factors, double launch_s) const;

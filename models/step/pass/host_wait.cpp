@@ -18,13 +18,22 @@ struct Race {
   double run_s = 0;
   double launched_s = 0;
   double n_launches = 0;
+  std::array<double, kNHostPlaces> wait_of_part_s = {};
 
   void add(const LaunchedPhases& phases) {
     run_s += phases.run_s;
     launched_s += phases.launched_s;
     n_launches += phases.n_launches;
-    lead_s += phases.run_s - phases.launched_s;
-    wait_s += std::max(0.0, -lead_s);
+    const double waited_s = wait_s;
+    if (phases.n_waits > 0) {
+      // The host begins anew behind each wait, and is ahead by what is left of the last part.
+      wait_s += std::max(0.0, phases.launched_s - phases.run_s);
+      lead_s = std::max(0.0, phases.run_s - phases.launched_s) / phases.n_waits;
+    } else {
+      lead_s += phases.run_s - phases.launched_s;
+      wait_s += std::max(0.0, -lead_s);
+    }
+    wait_of_part_s[phases.place] += (wait_s - waited_s) / phases.n_parts;
     // They replace as many that were queued before.
     const double n = phases.n_launches;
     if (n > 0)
@@ -32,6 +41,24 @@ struct Race {
     lead_s = std::clamp(lead_s, 0.0, queued_s);
   }
 };
+
+// What a phase does from the first segment on at which the host waits.
+struct WaitingEnd {
+  double n_launches = 0;
+  std::int64_t run_ns = 0;
+  double n_waits = 0;
+};
+
+WaitingEnd waiting_end(const PricedPhase& phase) {
+  WaitingEnd end;
+  for (const PassSegment& segment : phase.segments) {
+    end.n_waits += segment.n_host_waits;
+    if (end.n_waits == 0) continue;
+    end.n_launches += segment.n_kernels;
+    end.run_ns += segment.time_ns;
+  }
+  return end;
+}
 
 // Calls visit(const LaunchedPhases&) for the phases of both passes.
 template <typename Visit>
@@ -44,21 +71,48 @@ void for_each_launched(const MicroBatchPrice& price, const ChunkShape& chunk, Vi
         const double per_launch_s = is_recomputed ? price.host.recomputed_launch_s : price.host.launch_s;
         const double layer_s = part.kind == PassPart::Kind::layers ? price.host.layer_s : 0;
         std::int64_t run_ns = phase.total_ns;
-        double launches_s = per_launch_s * phase.n_kernels + layer_s;
+        double n_launches = phase.n_kernels;
+        double beside_s = layer_s + (is_recomputed ? 0 : price.host.gather_s) +
+                          (place.phase == LayerPhase::backward ? price.host.reduce_s : 0);
         if (phase.attention) {
           run_ns += place.attention->total_ns();
-          launches_s += price.host.attention_s;
+          beside_s += price.host.attention_s;
         }
-        visit(LaunchedPhases{part.times * launches_s, part.times * 1e-9 * static_cast<double>(run_ns),
-                             part.times * phase.n_kernels});
+        const auto add = [&](double n, double and_s, std::int64_t ns, double n_waits) {
+          visit(LaunchedPhases{.launched_s = part.times * (per_launch_s * n + and_s),
+                               .run_s = part.times * 1e-9 * static_cast<double>(ns),
+                               .n_launches = part.times * n,
+                               .n_waits = part.times * n_waits,
+                               .place = place_of(part, is_forward),
+                               .n_parts = part.times});
+        };
+        if (phase.has_host_waits) {
+          const WaitingEnd end = waiting_end(phase);
+          n_launches -= end.n_launches;
+          run_ns -= end.run_ns;
+          add(n_launches, beside_s, run_ns, 0);
+          add(end.n_launches, 0, end.run_ns, end.n_waits);
+        } else {
+          const bool is_read = !is_forward && part.kind == PassPart::Kind::head && price.host.loss_reads > 1;
+          add(n_launches, beside_s, run_ns, is_read ? 1 : 0);
+        }
       });
     });
   }
 }
 
+HostWait wait_of(const Race& race, bool reads_loss) {
+  HostWait wait{.wait_ns = nanoseconds(race.wait_s),
+                .lead_ns = reads_loss ? 0 : nanoseconds(race.lead_s),
+                .launched_s = race.launched_s};
+  for (std::size_t i = 0; i < kNHostPlaces; ++i)
+    wait.part_wait_ns[i] = static_cast<std::int64_t>(1e9 * race.wait_of_part_s[i]);
+  return wait;
+}
+
 // for_each: calls what it is given with each of a micro-batch's LaunchedPhases.
 template <typename ForEach>
-HostWait wait_over(ForEach for_each) {
+HostWait wait_over(bool reads_loss, ForEach for_each) {
   const auto run = [&](Race race) {
     for_each([&](const LaunchedPhases& phases) { race.add(phases); });
     return race;
@@ -66,11 +120,11 @@ HostWait wait_over(ForEach for_each) {
   // The first turn shows how far the host is ahead when another begins. Where it gains in every turn, that is
   // as far as the queue reaches.
   const Race first = run({});
+  if (reads_loss) return wait_of(first, true);
   const bool is_ahead = first.run_s > first.launched_s;
   const double queued_s =
       first.n_launches < kQueuedLaunches ? kQueuedLaunches * first.run_s / first.n_launches : first.queued_s;
-  const Race race = run({.lead_s = is_ahead ? queued_s : first.lead_s, .queued_s = queued_s});
-  return {nanoseconds(race.wait_s), nanoseconds(race.lead_s), race.launched_s};
+  return wait_of(run({.lead_s = is_ahead ? queued_s : first.lead_s, .queued_s = queued_s}), false);
 }
 
 }  // namespace
@@ -83,11 +137,22 @@ std::vector<LaunchedPhases> launched_phases(const MicroBatchPrice& price, const 
 
 HostWait host_wait(const MicroBatchPrice& price, const ChunkShape& chunk) {
   if (price.host.launch_s <= 0) return {};
-  return wait_over([&](auto visit) { for_each_launched(price, chunk, visit); });
+  HostWait wait =
+      wait_over(price.host.loss_reads > 0, [&](auto visit) { for_each_launched(price, chunk, visit); });
+  // What rounding leaves goes before the chunk.
+  wait.unplaced_ns = wait.wait_ns;
+  for (const bool is_forward : {true, false}) {
+    const PassList pass(price, chunk, is_forward);
+    pass.for_each_part([&](const PassPart& part) {
+      if (part.kind != PassPart::Kind::overhead)
+        wait.unplaced_ns -= part.times * wait.part_wait_ns[place_of(part, is_forward)];
+    });
+  }
+  return wait;
 }
 
-HostWait host_wait(std::span<const LaunchedPhases> phases) {
-  return wait_over([&](auto visit) { std::ranges::for_each(phases, visit); });
+HostWait host_wait(std::span<const LaunchedPhases> phases, bool reads_loss) {
+  return wait_over(reads_loss, [&](auto visit) { std::ranges::for_each(phases, visit); });
 }
 
 }  // namespace packsim

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <span>
 
 #include "models/step/pass/host_wait.hpp"
@@ -9,14 +10,21 @@
 
 namespace packsim {
 
-/// A part of a pass. The framework's overhead comes before a chunk, in the forward pass, and so does all that
-/// the GPU waits for its host in the micro-batch.
+/// A part of a pass. The framework's overhead comes before a chunk, in the forward pass.
 struct PassPart {
   enum class Kind : std::uint8_t { overhead, embedding, layers, head };
   Kind kind = Kind::layers;
   LayerForm layer = {};  ///< of layers
   int times = 1;         ///< how many equal layers follow each other
 };
+
+/// The place of a part in HostWait::part_wait_ns; not for the overhead.
+inline std::size_t place_of(const PassPart& part, bool is_forward) {
+  const std::size_t in_pass = part.kind == PassPart::Kind::layers ? part.layer.index()
+                              : part.kind == PassPart::Kind::head ? kNLayerForms
+                                                                  : kNLayerForms + 1;
+  return in_pass + (is_forward ? 0 : kNHostPlaces / 2);
+}
 
 /// Where a segment is.
 struct SegmentPlace {
@@ -66,17 +74,21 @@ class PassList {
   PassSegment overhead() const {
     return {.kind = PassSegment::Kind::host, .cause = Cause::overhead, .time_ns = price_.overhead_ns};
   }
-  PassSegment waits_for_host() const {
-    return {
-        .kind = PassSegment::Kind::host, .cause = Cause::host, .time_ns = host_wait(price_, chunk_).wait_ns};
+  /// What the GPU waits for launches of a part, of one of its layers. Before the overhead there is what
+  /// rounding leaves of the others.
+  PassSegment waits_for_host(const PassPart& part) const {
+    PassSegment wait{.kind = PassSegment::Kind::host, .cause = Cause::host};
+    if (price_.host.launch_s <= 0) return wait;
+    if (!host_) host_ = host_wait(price_, chunk_);
+    wait.time_ns = part.kind == PassPart::Kind::overhead ? host_->unplaced_ns
+                                                         : host_->part_wait_ns[place_of(part, is_forward_)];
+    return wait;
   }
   /// Calls visit(const PassSegment&, const SegmentPlace&) for all segments of a part, of one of its layers.
   template <typename Visit>
   void for_each_segment(const PassPart& part, Visit visit) const {
-    if (part.kind == PassPart::Kind::overhead) {
-      visit(overhead(), SegmentPlace{});
-      visit(waits_for_host(), SegmentPlace{});
-    }
+    if (part.kind == PassPart::Kind::overhead) visit(overhead(), SegmentPlace{});
+    visit(waits_for_host(part), SegmentPlace{});
     for_each_phase(part, [&](const PricedPhase& phase, SegmentPlace place) {
       for (; place.index < phase.segments.size(); ++place.index) visit(phase.segments[place.index], place);
       for_each_added(part, place.phase, [&](const PassSegment& segment) { visit(segment, place); });
@@ -100,7 +112,8 @@ class PassList {
   const MicroBatchPrice& price_;
   ChunkShape chunk_;
   bool is_forward_;
-  bool tells_checkpointed_;  // whether checkpointed layers do something else than others
+  mutable std::optional<HostWait> host_;  // found where it is asked for
+  bool tells_checkpointed_;               // whether checkpointed layers do something else than others
 };
 
 // Runs of equal layers, backward from the last one to the first.

@@ -26,6 +26,9 @@ struct PassSegment {
   Cause cause = Cause::linear;
   std::int64_t time_ns = 0;  ///< 0 for attention
   double n_kernels = 0;      ///< Kernels that the host launches for it.
+  /// How often, from the segment's beginning to the end of its phase, the host waits until the GPU has done
+  /// all that was launched.
+  double n_host_waits = 0;
   // Only for an exchange: its group, and what it sends.
   std::string_view op = {};
   int gpus = 1;
@@ -41,7 +44,8 @@ struct PricedPhase {
   std::vector<PassSegment> segments;
   NsByCause by_cause_ns = {};
   std::int64_t total_ns = 0;
-  double n_kernels = 0;                 ///< kernels that the host launches, those of attention included
+  double n_kernels = 0;  ///< kernels that the host launches, those of attention included
+  bool has_host_waits = false;
   std::optional<Cause> attention = {};  ///< the cause of its attention, if it has any
 
   /// Adds a segment behind the others. Computation of one cause is one segment.
@@ -50,8 +54,10 @@ struct PricedPhase {
     total_ns += segment.time_ns;
     n_kernels += segment.n_kernels;
     if (segment.kind == PassSegment::Kind::attention) attention = segment.cause;
-    const bool joins_last = segment.kind == PassSegment::Kind::compute && !segments.empty() &&
-                            segments.back().kind == segment.kind && segments.back().cause == segment.cause;
+    const bool joins_last = segment.kind == PassSegment::Kind::compute && segment.n_host_waits == 0 &&
+                            !segments.empty() && segments.back().kind == segment.kind &&
+                            segments.back().cause == segment.cause;
+    has_host_waits = has_host_waits || segment.n_host_waits > 0;
     if (joins_last) {
       segments.back().time_ns += segment.time_ns;
       segments.back().n_kernels += segment.n_kernels;

@@ -37,10 +37,8 @@ WorkTime part_time(const PassList& pass, const PassPart& part, double slow_down)
     return time;
   }
   // The sums of phases are known.
-  if (part.kind == PassPart::Kind::overhead) {
-    time += segment_time(pass.overhead(), nullptr);
-    time += segment_time(pass.waits_for_host(), nullptr);
-  }
+  if (part.kind == PassPart::Kind::overhead) time += segment_time(pass.overhead(), nullptr);
+  time += segment_time(pass.waits_for_host(part), nullptr);
   pass.for_each_phase(part, [&](const PricedPhase& phase, const SegmentPlace& place) {
     time += {phase.by_cause_ns, phase.total_ns};
     if (phase.attention) time += attention_time(*place.attention, *phase.attention);

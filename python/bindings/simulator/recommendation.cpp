@@ -33,7 +33,7 @@ Answer answer_of(const std::function<Scenario(const Settings&)>& load, const Rec
   settings = settings_of(found.question.offers[best.offer], best.nodes);
   for (const StrategyResult& run : found.report.runs) {
     if (run.name != best.strategy) continue;
-    const TrainerJob job = trainer_job(found.report.manifest, run, load(settings).model.n_layers, best.nodes);
+    const TrainerJob job = trainer_job(found.report.manifest, run, load(settings).model, best.nodes);
     for (const TrainerFormat& format : trainer_formats())
       files.emplace_back(std::string(format.file), format.settings(job));
     files.emplace_back("README.md", settings_readme(job));

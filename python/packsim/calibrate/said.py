@@ -24,6 +24,8 @@ _PLAN_KEYS = (
     "frozen_weights",
     "tp_degree",
     "ep_degree",
+    "splits_experts",
+    "experts",
     "shard_degree",
     "checkpointing",
     "mlp_tiles",
@@ -34,6 +36,8 @@ _PLAN_KEYS = (
     "recompute_stops_early",
     "plain_gradients",
     "bucket_elements",
+    "shards",
+    "loss_reads",
     "launch_s",
 )
 # Those that have another place, or none.

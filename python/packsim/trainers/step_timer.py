@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Any
 
 from packsim.calibrate import Said, StepTimer
 from packsim.trainers._framework import framework
 
 transformers = framework("transformers", "transformers")
+
+
+def _loss_reads(args: Any) -> int:
+    """How often in a micro-batch the Trainer of these arguments reads what the GPU has computed."""
+    # TRL's SFTTrainer reads its metrics behind the forward pass as well.
+    is_of_trl = any(kind.__name__ == "SFTConfig" for kind in type(args).__mro__)
+    return 2 if is_of_trl else int(args.logging_nan_inf_filter)
 
 
 class StepTimerCallback(transformers.TrainerCallback):  # type: ignore[misc, name-defined, unused-ignore]
@@ -58,7 +66,8 @@ class StepTimerCallback(transformers.TrainerCallback):  # type: ignore[misc, nam
             )
         if self._timer is not None:  # the Trainer begins again with smaller batches
             self._timer.close()
-        self._timer = StepTimer(self._path, objects["model"], objects["optimizer"], self._said)
+        said = replace(self._said, plan={"loss_reads": _loss_reads(args)} | dict(self._said.plan))
+        self._timer = StepTimer(self._path, objects["model"], objects["optimizer"], said)
 
     def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         del args, state, control

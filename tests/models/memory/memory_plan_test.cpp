@@ -257,7 +257,7 @@ TEST_CASE("Frozen matrices of 4 bits take 0.516 bytes each, and one of them is i
   const double matrices = 32.0 * (kLlama8b.layer_parameters() - 2 * 4096);
   const MemoryPeak plain = llama(plan, 65536, kNothingElse);
   REQUIRE(plain.moment == PeakMoment::backward);
-  plan.frozen_weights = FrozenWeights::nf4;
+  plan.frozen_weights = &kNf4;
   const MemoryPeak packed = llama(plan, 65536, kNothingElse);
   // 4 bits, an 8-bit scale for 64 values and an fp32 one for 256 of these.
   CHECK(plain.weights_bytes - packed.weights_bytes == Approx((2 - 0.5 - 1 / 64.0 - 4 / 16384.0) * matrices));
@@ -317,7 +317,7 @@ TEST_CASE("With a pipeline, gathered weights are there as they arrived, and a la
           .zero_stage = 3,
           .gc_layers = 32,
           .lora_rank = 16,
-          .frozen_weights = FrozenWeights::nf4};
+          .frozen_weights = &kNf4};
   const double adapters = stage_adapters(kLlama8b, plan, 0).total();
   CHECK(gathered() == Approx(others + 2 * adapters + 8 * kNf4Bytes * layer + 2.0 * 4096 * 14336));
 }
@@ -326,9 +326,9 @@ TEST_CASE("Frozen weights of 4 bits are so in the host's memory and in the shard
   ParallelPlan plan{.n_gpus = 8, .zero_stage = 3, .lora_rank = 16};
   const double saved = (2 - kNf4Bytes) * 32 * (kLlama8b.layer_parameters() - 2 * 4096);
   const auto saves = [&](auto bytes, double expected) {
-    plan.frozen_weights = FrozenWeights::bf16;
+    plan.frozen_weights = &kFrozenBf16;
     const double plain = bytes(stage_states(kLlama8b, plan, 0));
-    plan.frozen_weights = FrozenWeights::nf4;
+    plan.frozen_weights = &kNf4;
     CHECK(plain - bytes(stage_states(kLlama8b, plan, 0)) == Approx(expected).margin(1e-3));
   };
   const auto on_gpu = [](const StateBytes& states) { return states.weights_bytes; };

@@ -54,7 +54,7 @@ Draw draw(std::mt19937& random) {
     plan.latent_exchange = drawn.model.has_latent_attention() && below(2) == 1;
     plan.offload = Offload{.optimizer = below(3) == 0};
     plan.lora_rank = below(3) == 0 ? 16 : 0;
-    if (plan.lora_rank > 0 && below(2) == 0) plan.frozen_weights = FrozenWeights::nf4;
+    if (plan.lora_rank > 0 && below(2) == 0) plan.frozen_weights = &kNf4;
     drawn.assumptions = {.reserved_bytes = 1e9, .logits_bytes_per_vocab_entry = 1.0 * below(10)};
     drawn.tokens = 1 + below(32768);
     drawn.n_micro_batches = 1 + below(32);

@@ -120,6 +120,15 @@ TEST_CASE("Expert parallelism spreads routed experts alone, over GPUs that have 
   const ParallelPlan split{.n_gpus = 64, .tp_degree = 2, .ep_degree = 8};
   CHECK(stage_weights(kQwen3Moe, split, 0).experts == experts / 8);
   CHECK(expert_state_gpus(split) == 8);
+
+  // Or each of the two has a half, which 4 GPUs hold.
+  ParallelPlan halves = split;
+  halves.execution.splits_experts = true;
+  CHECK(stage_weights(kQwen3Moe, halves, 0).experts == experts / 16);
+  CHECK(stage_weights(kQwen3Moe, halves, 0).dense == stage_weights(kQwen3Moe, split, 0).dense);
+  CHECK(expert_state_gpus(halves) == 4);
+  CHECK(stage_states(kQwen3Moe, halves, 0).optimizer_bytes ==
+        Approx(stage_states(kQwen3Moe, split, 0).optimizer_bytes));
 }
 
 TEST_CASE("LoRA trains two matrices of the rank beside every matrix, and freezes the rest") {

@@ -152,6 +152,110 @@ TEST_CASE("Styles launch what PyTorch's dispatcher counts, within 5 %") {
   CHECK(fused_backward == Approx(115).epsilon(0.05));
 }
 
+TEST_CASE("What the GPU waits is at the layers that it waits for, and adds up to the whole") {
+  const Lengths lengths = {300, 212};
+  ParallelPlan plan = plan_of(kEagerKernels, 2e-5);
+  plan.gc_layers = 3;
+  Pricing pricing(kLlama8b, plan);
+  const ChunkShape chunk{.n_dense = 8, .n_checkpointed = 3, .has_embedding = true, .has_head = true};
+  const MicroBatchPrice price = pricing.pricer.micro_batch(512, lengths);
+  const HostWait host = host_wait(price, chunk);
+  REQUIRE(host.wait_ns > 0);
+  CHECK(host.unplaced_ns >= 0);
+  CHECK(host.unplaced_ns < 8 * 4);  // a nanosecond for each part
+  for (const bool is_forward : {true, false}) {
+    const PassList pass(price, chunk, is_forward);
+    const WorkTime time = pass_time(pass);
+    std::int64_t wait_ns = is_forward ? host.unplaced_ns : 0;
+    pass.for_each_part([&](const PassPart& part) {
+      if (part.kind != PassPart::Kind::overhead)
+        wait_ns += part.times * host.part_wait_ns[place_of(part, is_forward)];
+    });
+    CHECK(time.by_cause_ns[static_cast<std::size_t>(Cause::host)] == wait_ns);
+  }
+  const auto waited = [&](bool is_forward) {
+    return pass_time(PassList(price, chunk, is_forward)).by_cause_ns[static_cast<std::size_t>(Cause::host)];
+  };
+  CHECK(waited(true) + waited(false) == host.wait_ns);
+}
+
+TEST_CASE("A host that reads a value begins anew, and the GPU waits for what it launches behind") {
+  MicroBatchPrice price;
+  TokenPrices tokens;
+  // A layer: 40 us of kernels, and then 20 launches of 1 us for 10 us of kernels, behind so many waits.
+  const auto set_waits = [&](double n_waits) {
+    tokens.layers[0].forward = {};
+    tokens.layers[0].forward.add({.time_ns = 40'000, .n_kernels = 20});
+    tokens.layers[0].forward.add({.time_ns = 10'000, .n_kernels = 20, .n_host_waits = n_waits});
+  };
+  price.tokens = &tokens;
+  price.host.launch_s = 1e-6;
+  // Without a wait the host is 10 us ahead in each layer, and nothing waits.
+  set_waits(0);
+  CHECK(host_wait(price, kEightLayers).wait_ns == 0);
+  // With one, 20 us of launches follow it for 10 us of kernels, in each of 8 layers.
+  set_waits(1);
+  CHECK(host_wait(price, kEightLayers).wait_ns == 8 * 10'000);
+  set_waits(5);
+  CHECK(host_wait(price, kEightLayers).wait_ns == 8 * 10'000);
+  // Kernels that take longer than launches hide all but what is launched before the first of them.
+  tokens.layers[0].forward = {};
+  tokens.layers[0].forward.add({.time_ns = 10'000, .n_kernels = 20});
+  tokens.layers[0].forward.add({.time_ns = 40'000, .n_kernels = 20, .n_host_waits = 1});
+  // The first layer's 20 launches take 10 us longer than its kernels; the lead of 20 us hides the others'.
+  CHECK(host_wait(price, {.n_dense = 1}).wait_ns <= 10'000);
+}
+
+TEST_CASE("Who reads the loss launches each micro-batch behind the one before, and so waits more") {
+  const Lengths one = {2048};
+  std::int64_t before_ns = -1;
+  for (const int reads : {0, 1, 2}) {
+    ParallelPlan plan = plan_of(kEagerKernels, kTorchLaunch_s);
+    plan.execution.loss_reads = reads;
+    Pricing pricing(kLlama8b, plan);
+    const MicroBatchPrice price = pricing.pricer.micro_batch(2048, one);
+    const ChunkShape chunk{.n_dense = 8, .has_embedding = true, .has_head = true};
+    const HostWait host = host_wait(price, chunk);
+    CAPTURE(reads);
+    CHECK(host.wait_ns > before_ns - (reads == 2 ? 1 : 0));
+    CHECK((host.lead_ns > 0) == (reads == 0));
+    CHECK(host_wait(launched_phases(price, chunk), reads > 0).wait_ns == host.wait_ns);
+    before_ns = host.wait_ns;
+  }
+}
+
+TEST_CASE("Metrics that are read behind the forward pass end the host's lead there") {
+  MicroBatchPrice price;
+  TokenPrices tokens;
+  tokens.layers[0].forward.add({.time_ns = 40'000, .n_kernels = 20});
+  tokens.head_backward.add({.time_ns = 10'000, .n_kernels = 20});
+  price.tokens = &tokens;
+  price.host.launch_s = 1e-6;
+  const ChunkShape chunk{.n_dense = 8, .has_head = true};
+  // The host is 8 x 20 us ahead behind the forward pass, so that the 10 us of launches of the head that are
+  // longer than its kernels hide, unless it waits there.
+  price.host.loss_reads = 1;
+  CHECK(host_wait(price, chunk).wait_ns == 0);
+  price.host.loss_reads = 2;
+  CHECK(host_wait(price, chunk).wait_ns == 10'000);
+}
+
+TEST_CASE("Units of sharded weights are launched too: a gather in each pass, and a reduction") {
+  const Lengths one = {64};
+  ParallelPlan plan = plan_of(kFusedKernels, 1e-3);
+  plan.n_gpus = 8;
+  const auto launched_s = [&](int zero_stage) {
+    plan.zero_stage = zero_stage;
+    Pricing pricing(kLlama8b, plan);
+    const ChunkShape chunk{.n_dense = 8, .has_embedding = true, .has_head = true};
+    return host_wait(pricing.pricer.micro_batch(64, one), chunk).launched_s;
+  };
+  // 8 layers, embedding and head: 4 launches for each of two gathers, and 4 for the gradients.
+  CHECK(launched_s(3) - launched_s(1) == Approx(10 * (4 + 4 + 4) * 1e-3));
+  plan.execution.shards = &kDeepSpeedZero3;
+  CHECK(launched_s(3) - launched_s(1) == Approx(10 * (320 + 320 + 4) * 1e-3));
+}
+
 TEST_CASE("The account of a plan has what the host makes its GPUs wait, with the doubt of a launch") {
   const Lengths one = {1};
   ParallelPlan plan = plan_of(kFusedKernels, 1e-3);

@@ -55,7 +55,7 @@ TEST_CASE("Each trait that no step of the fit had is a doubt, once for all group
   const ParallelPlan by_operation{.n_gpus = 16, .gc_layers = 1, .checkpointing = Checkpointing::operations};
   CHECK(texts(profile_of({}), cluster_of("G", 2), {by_operation}) ==
         Texts{"no step of profile P had checkpointing by operation"});
-  const ParallelPlan packed{.n_gpus = 16, .lora_rank = 8, .frozen_weights = FrozenWeights::nf4};
+  const ParallelPlan packed{.n_gpus = 16, .lora_rank = 8, .frozen_weights = &kNf4};
   CHECK(texts(profile_of({}), cluster_of("G", 2), {packed}) ==
         Texts{"no step of profile P had LoRA", "no step of profile P had frozen weights in 4 bits"});
   const ParallelPlan fp8{.n_gpus = 16, .precision = Precision::fp8_block};

@@ -33,6 +33,59 @@ TEST_CASE("Experts see the tokens that are sent to them, wherever they are") {
   CHECK(n_expert_products == 2);
 }
 
+TEST_CASE("Experts split by tensor parallelism: all tokens of the group, for a part of each expert") {
+  ParallelPlan whole = plan_of(2, 1, 8);
+  ParallelPlan split = whole;
+  split.execution.splits_experts = true;
+  // 240 tokens of each of the two GPUs come to each of 16 experts from 8 GPUs, which have 384 of 768 columns.
+  int n_expert_products = 0;
+  for (const LayerOp& op : forward(kQwen3Moe, split, LayerKind::expert)) {
+    if (op.kind != LayerOp::Kind::linear || (op.out != 384 && op.in != 384)) continue;
+    CHECK(op.rows == 2 * 8 * 240);
+    ++n_expert_products;
+  }
+  CHECK(n_expert_products == 2);
+  CHECK(flop_per_token(kQwen3Moe, split, LayerKind::expert) ==
+        flop_per_token(kQwen3Moe, whole, LayerKind::expert));
+  // What the two GPUs gather before the products and scatter behind them, beside the blocks' own exchanges.
+  const auto more = [&](std::string_view collective) {
+    return payload(forward(kQwen3Moe, split, LayerKind::expert), Cause::tensor, collective) -
+           payload(forward(kQwen3Moe, whole, LayerKind::expert), Cause::tensor, collective);
+  };
+  CHECK(more("all_gather") == 2 * 2.0 * kTokens * 8 * 2048);
+  CHECK(more("reduce_scatter") == 2 * 2.0 * kTokens * 8 * 2048);
+  CHECK(payload(forward(kQwen3Moe, split, LayerKind::expert), Cause::expert) ==
+        payload(forward(kQwen3Moe, whole, LayerKind::expert), Cause::expert));
+  // No product hides the gather: with one expert a GPU it comes right before the products.
+  Transformer few = kQwen3Moe;
+  few.experts.n_routed = 8;
+  const Ops ops = forward(few, split, LayerKind::expert);
+  for (const LayerOp& op : ops) {
+    const bool is_of_experts = op.kind == LayerOp::Kind::exchange && op.cause == Cause::tensor &&
+                               op.bytes == 2 * 2 * kTokens * 8 * 2048;
+    CHECK(op.is_exposed == is_of_experts);
+  }
+}
+
+TEST_CASE("A grouped product is one launch for all experts, a loop waits for the GPU at each") {
+  ParallelPlan plan = plan_of(1, 1, 8);
+  const auto launched = [&](const ExpertStyle& style) {
+    plan.execution.experts = &style;
+    Launches sum;
+    double per_launch = 0;
+    for (const LayerOp& op : forward(kQwen3Moe, plan, LayerKind::expert)) {
+      sum = sum + op.launches;
+      if (op.kind == LayerOp::Kind::linear && op.out == 768) per_launch = op.per_launch;
+    }
+    return std::pair{sum, per_launch};
+  };
+  // 16 of the 128 experts are on the GPU; gate and up are alike.
+  CHECK(launched(kSeparateExperts) == std::pair{Launches{}, 1.0});
+  CHECK(launched(kGroupedExperts) == std::pair{kGroupedExperts.layer, 32.0});
+  CHECK(launched(kLoopedExperts) ==
+        std::pair{Launches{.forward = 12 + 16 * 7, .backward = 8 + 16 * 11, .waits = 16}, 1.0});
+}
+
 TEST_CASE("Experts: every token goes to as many GPUs as it has experts, and back") {
   const Ops ops = forward(kDeepseekV2, plan_of(1, 1, 8), LayerKind::expert);
   CHECK(payload(ops, Cause::expert) == 2 * 2.0 * kTokens * 6 * 5120);

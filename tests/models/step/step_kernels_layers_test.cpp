@@ -2,10 +2,10 @@
 
 #include <catch2/catch.hpp>
 
+#include "models/coverage/step_kernels.hpp"
 #include "tests/models/expert_models.hpp"
 #include "tests/models/kernel_sums.hpp"
 #include "tests/models/llama_8b.hpp"
-#include "models/coverage/step_kernels.hpp"
 
 using namespace packsim;
 using packsim_test::count_of;

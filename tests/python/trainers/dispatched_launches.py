@@ -56,6 +56,7 @@ ALL_ATTENTION_FUNCTIONS.register("packsim_counts", _attend)
 
 # FlashAttention-2: a sum over gradient and output, the gradients, and that of queries from fp32 to bf16.
 _KERNELS = {"packsim_counts::attention_backward": 3}
+_NO_KERNELS = {"aten::_unsafe_view", "aten::empty_like"}
 
 
 class Launches(TorchDispatchMode):
@@ -67,7 +68,7 @@ class Launches(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = func._schema.name
-        if not func.is_view and name != "aten::_unsafe_view":
+        if not func.is_view and name not in _NO_KERNELS:
             self.by_name[name] += _KERNELS.get(name, 1)
         if name == "aten::slice_backward" and args[0].numel() > 0:
             self.by_name[name] += 1  # zeros, into which the gradient is copied

@@ -36,7 +36,13 @@ FAMILIES = {
     # Its scores are capped, inside the kernel of attention.
     "Gemma 2": Family("Gemma2Config", {"query_pre_attn_scalar": 8}, {"output_norms": True}),
     "Gemma 3": Family("Gemma3TextConfig", {"query_pre_attn_scalar": 8}),
+    "Qwen3-MoE": Family(
+        "Qwen3MoeConfig", {"num_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 24}
+    ),
+    "Mixtral": Family("MixtralConfig", {"num_local_experts": 8, "num_experts_per_tok": 2}),
 }
+
+WITH_EXPERTS = {"Qwen3-MoE", "Mixtral"}
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ pytest.importorskip("transformers")
 pytest.importorskip("peft")
 
 from dispatched_launches import layer_kernels  # noqa: E402
-from launch_cases import AUTOCAST, BF16, FAMILIES, LORA, Training  # noqa: E402
+from launch_cases import AUTOCAST, BF16, FAMILIES, LORA, WITH_EXPERTS, Training  # noqa: E402
 from simulated_launches import layer_launches  # noqa: E402
 
 TRAININGS = {"bf16": BF16, "autocast": AUTOCAST, "LoRA": LORA}
@@ -37,6 +37,8 @@ def test_the_kernels_of_a_layer_of_llama_add_up() -> None:
 def test_packsim_launches_what_pytorch_does_within_5_percent(
     family: str, training: Training, checkpoints: bool
 ) -> None:
+    if training.lora and family in WITH_EXPERTS:
+        pytest.skip("peft has no adapters beside experts that are one tensor")
     training = replace(training, checkpoints=checkpoints)
     forward, backward = layer_kernels(family, training)
     assert layer_launches(family, training) == pytest.approx(forward.total() + backward.total(), rel=0.05)

@@ -114,6 +114,7 @@ def test_fit_reads_the_rows_of_a_trainer_that_recomputes_and_casts(tmp_path: Pat
     Trainer(model, args, data_collator=padded, train_dataset=SAMPLES, callbacks=[callback]).train()
     found = source(tmp_path / "steps.jsonl")
     assert found["details"]["products"] == "bfloat16"
+    assert found["plan"]["loss_reads"] == 1
     assert found["plan"]["optimizer"] == "adamw_fp32" and found["plan"]["recompute_stops_early"] is True
     assert {value(row, "gc_layers") for row in rows(tmp_path / "steps.jsonl")} == {"2"}
     fit = [
@@ -184,6 +185,8 @@ def test_trl_packs_without_padding(tmp_path: Path) -> None:
     assert {"trl", "transformers", "accelerate"} <= details.keys()
     # TRL computes the loss without the logits of all words.
     assert source(tmp_path / "steps.jsonl")["plan"]["loss"] == "fused"
+    # It reads its metrics behind the forward pass too.
+    assert source(tmp_path / "steps.jsonl")["plan"]["loss_reads"] == 2
 
 
 def test_packed_trl_is_timed_whole(tmp_path: Path) -> None:

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "packing/policies/policies.hpp"
+
+namespace packsim {
+
+/// Kernels that are counted for their launches alone, as they take no time worth counting.
+struct Launches {
+  double forward = 0;
+  double backward = 0;
+  /// How often the host waits, forward, until the GPU has done all that was launched: it reads a value.
+  double waits = 0;
+
+  Launches operator*(double n) const { return {n * forward, n * backward, n * waits}; }
+  Launches operator+(const Launches& other) const {
+    return {forward + other.forward, backward + other.backward, waits + other.waits};
+  }
+  bool operator==(const Launches&) const = default;
+};
+
+/// How a stack computes the routed experts of a layer: their products, activations and the copies that sort
+/// tokens count as such, and here is what comes beside them.
+struct ExpertStyle {
+  std::string_view name;
+  std::string_view text;
+  /// Whether one launch multiplies for all experts of a GPU; otherwise each expert has its own.
+  bool is_grouped = false;
+  Launches layer = {};  ///< in each layer with experts
+  Launches each = {};   ///< in each of them, for every expert on the GPU
+  /// Bytes moved in a layer for each value of a token that is sent to an expert.
+  double forward_bytes = 0;
+  double backward_bytes = 0;
+  /// Bytes moved backward for every expert on the GPU, for each value of the GPU's tokens.
+  double backward_bytes_each = 0;
+
+  bool operator==(const ExpertStyle&) const = default;
+};
+
+/// Nothing is known of what comes beside, and the factor of a framework profile makes up for it.
+inline constexpr ExpertStyle kSeparateExperts = {
+    .name = "separate", .text = "a product for each expert, and nothing beside them that is known"};
+/// torch._grouped_mm, gate and up in one product: transformers from 5.0 on. Counted as the loop below, with
+/// transformers 5.23.0 on PyTorch 2.13.0; the means of Qwen3-MoE and Mixtral, which choose in different ways.
+/// A row is gathered, weighed and written back in order.
+inline constexpr ExpertStyle kGroupedExperts = {.name = "grouped",
+                                                .text =
+                                                    "one product for all experts of a GPU "
+                                                    "(torch._grouped_mm; transformers from 5.0 on)",
+                                                .is_grouped = true,
+                                                .layer = {.forward = 13, .backward = 18},
+                                                .forward_bytes = 14,
+                                                .backward_bytes = 26};
+/// A loop in Python over the experts that have tokens, as in the modelling code of transformers before 5.0.
+/// Launches were counted under PyTorch's dispatcher with transformers 4.57.1 (Qwen3-MoE, Mixtral): for each
+/// expert, beside three products and the activation, the host reads which expert it is and which tokens it
+/// has, and rows are gathered, weighed and added up. Backward, each expert makes a gradient of all tokens,
+/// which is cleared, filled and added to the others'.
+inline constexpr ExpertStyle kLoopedExperts = {
+    .name = "loop",
+    .text = "a loop over the experts, in which the host reads who has which tokens (transformers before 5.0)",
+    .layer = {.forward = 12, .backward = 8},
+    .each = {.forward = 7, .backward = 11, .waits = 1},
+    .forward_bytes = 10,
+    .backward_bytes = 24,
+    .backward_bytes_each = 8};
+
+/// All styles. The first is that of a plan of which nothing is said.
+inline constexpr std::array<PolicyName<const ExpertStyle*>, 3> kExpertStyles = {{
+    {&kSeparateExperts, kSeparateExperts.name, kSeparateExperts.text},
+    {&kGroupedExperts, kGroupedExperts.name, kGroupedExperts.text},
+    {&kLoopedExperts, kLoopedExperts.name, kLoopedExperts.text},
+}};
+
+}  // namespace packsim

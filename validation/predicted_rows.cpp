@@ -1,0 +1,56 @@
+#include "validation/predicted_rows.hpp"
+
+#include <array>
+
+#include "models/step/profile_doubts.hpp"
+#include "models/step/uncertainty.hpp"
+#include "scenarios/loader/profiles/read_hardware_profile.hpp"
+#include "validation/step_simulation.hpp"
+
+namespace packsim {
+
+ValidationRow PredictedRows::row(const PublishedStep& step, const FrameworkProfile& profile) {
+  ValidationRow row{.name = step.id, .published = step.step_time_s, .unit = "s", .note = step.note};
+  if (!plan_mistakes(step.model, step.cluster, step.plan).empty()) {
+    row.predicted = row.error;  // NaN
+    row.outcome = Outcome::refused;
+    return row;
+  }
+  PublishedStep as_run = step;
+  as_run.plan.execution.overlaps_states = profile.execution.overlaps_states;
+  const HardwareProfile& kernels = hardware(profile.hardware).on(step.cluster);
+  FrameworkFactors factors = profile.factors;
+  if (kernels.data_sheet)
+    factors.attention_factor *=
+        attention_share_change(profile.attention_library, *kernels.data_sheet, step.cluster.gpu);
+  const SimulatedStep simulated = simulate_step(as_run, kernels, factors);
+  row.predicted = simulated.step_s;
+  row.error = relative_error(row.predicted, row.published);
+  std::array<double, kNCauses> fraction = simulated.by_cause_s;
+  for (double& part : fraction) part /= simulated.step_s;
+  const std::vector<ProfileDoubt> doubts =
+      profile_doubts(profile, step.model, step.cluster, std::span(&as_run.plan, 1));
+  const bool is_fitted = profile.fitted_on.has_gpu(step.cluster.gpu.driver_name);
+  const Uncertainty uncertainty = run_uncertainty(fraction, simulated.account, profile, is_fitted, doubts);
+  row.interval = {uncertainty.low() * row.predicted, uncertainty.high() * row.predicted};
+  return row;
+}
+
+ClusterHardware& PredictedRows::hardware(const std::string& name) {
+  const auto at = hardware_.find(name);
+  if (at != hardware_.end()) return at->second;
+  return hardware_.emplace(name, load_hardware_profile(name, data_)).first->second;
+}
+
+double share_outside(const std::vector<ValidationRow>& rows) {
+  double n_rows = 0;
+  double n_outside = 0;
+  for (const ValidationRow& row : rows) {
+    if (!row.interval) continue;
+    ++n_rows;
+    if (!row.interval->holds(row.published)) ++n_outside;
+  }
+  return n_rows > 0 ? n_outside / n_rows : 0;
+}
+
+}  // namespace packsim

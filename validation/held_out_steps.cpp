@@ -23,11 +23,14 @@ class HeldOutSteps {
     any_fit_.emplace(all, predicted_.hardware(any_profile_.hardware));
   }
 
-  // Predicts a step with the first profile of its stack that is fitted to other steps, if there is one.
+  // Predicts a step with the first profile of its stack that is fitted to other steps, else with the one that
+  // users of the stack are told to take, if there is one.
   ValidationRow by_own_stack(const PublishedStep& step) {
-    for (const StackProfile& fitted : stack_of(step.source).profiles) {
+    const StepStack& stack = stack_of(step.source);
+    for (const StackProfile& fitted : stack.profiles) {
       if (!is_fitted_to(fitted, step)) return predicted_.row(step, own_profile(fitted.name));
     }
+    if (!stack.priced_by.empty()) return predicted_.row(step, own_profile(stack.priced_by));
     return by_other_stacks(step);
   }
 

@@ -72,11 +72,7 @@ FrameworkProfile profile_of(const StackProfile& stack, const StackFit& fit) {
   for (const PublishedStep& step : fit.steps)
     add_step(profile.fitted_on, step.model, step.cluster.gpu.driver_name, step.plan);
   profile.factors = fit.all.factors();
-  profile.execution.launch_s = example.plan.execution.launch_s;
-  profile.execution.kernels = example.plan.execution.kernels;
-  profile.execution.loss = example.plan.execution.loss;
-  profile.execution.optimizer = example.plan.execution.optimizer;
-  profile.execution.fp32_gradients = example.plan.execution.fp32_gradients;
+  profile.execution = example.plan.execution;
   profile.execution.overlaps_states = fit.overlaps_states;
   const auto any_step = [&](bool ExecutionStyle::*does) {
     return std::ranges::any_of(fit.steps,
@@ -84,8 +80,6 @@ FrameworkProfile profile_of(const StackProfile& stack, const StackFit& fit) {
   };
   profile.execution.overlaps_gather = any_step(&ExecutionStyle::overlaps_gather);
   profile.execution.overlaps_tensor = any_step(&ExecutionStyle::overlaps_tensor);
-  profile.execution.recompute_stops_early = example.plan.execution.recompute_stops_early;
-  profile.execution.bucket_elements = example.plan.execution.bucket_elements;
   profile.log_covariance.assign(kNTimeFactors * kNTimeFactors, 0);
   for (std::size_t i = 0; i < 2; ++i) {
     for (std::size_t k = 0; k < 2; ++k)

@@ -19,6 +19,8 @@ std::vector<PublishedStep> load_steps(const std::string& file, const DataPaths& 
     const StepStack& stack = stack_of(step.source);
     step.plan.execution.kernels = stack.kernels;
     step.plan.execution.loss = stack.loss;
+    step.plan.execution.experts = stack.experts;
+    step.plan.execution.splits_experts = stack.splits_experts;
     if (step.plan.execution.optimizer == &kAdamW) step.plan.execution.optimizer = stack.optimizer;
   }
   return steps;
@@ -47,20 +49,18 @@ const std::vector<StepStack>& step_stacks() {
        .source_starts = {"dgxc_", "gcp_", "nemo_"},
        .kernels = &kTransformerEngineKernels,
        .loss = &kVocabularyParallelLoss,
+       .splits_experts = true,
        .profiles = {{.name = "nemo-megatron-h100",
                      .sources = {"dgxc_llama3.1", "dgxc_nemotron4", "dgxc_gpt3"},
                      .gpu = "h100-sxm-80gb",
                      .hardware = "h100-sxm-public",
-                     .description = "NVIDIA NeMo and Megatron-LM on 8 to 2048 H100 (DGX Cloud benchmarking)"},
-                    {.name = "nemo-megatron-gb200",
-                     .sources = {"dgxc_25.05"},
-                     .gpu = "gb200-186gb",
-                     .hardware = "h100-sxm-public",
-                     .description = "NVIDIA NeMo and Megatron-LM on GB200 (DGX Cloud benchmarking)"}}},
+                     .description =
+                         "NVIDIA NeMo and Megatron-LM on 8 to 2048 H100 (DGX Cloud benchmarking)"}}},
       {.name = "Megatron-Bridge",
        .source_starts = {"mbridge_"},
        .kernels = &kTransformerEngineKernels,
        .loss = &kVocabularyParallelLoss,
+       .priced_by = "nemo-megatron-h100",
        .profiles = {}},
       {.name = "NeMo AutoModel",
        .source_starts = {"automodel"},
@@ -74,6 +74,7 @@ const std::vector<StepStack>& step_stacks() {
        .kernels = &kCompiledKernels,
        .loss = &kUpcastLoss,
        .optimizer = &kAdamWFp32,
+       .experts = &kGroupedExperts,
        .profiles = {{.name = "torchtitan-fsdp2-a100",
                      .sources = {"torchtitan_a100"},
                      .gpu = "a100-sxm-80gb",

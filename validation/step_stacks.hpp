@@ -27,6 +27,11 @@ struct StepStack {
   const KernelStyle* kernels = &kFusedKernels;
   const LossStyle* loss = &kPlainLoss;
   const OptimizerKind* optimizer = &kAdamW;
+  const ExpertStyle* experts = &kSeparateExperts;
+  bool splits_experts = false;  ///< what it does unless it is told otherwise
+  /// The profile that packsim new --stack names where none is fitted to its steps; empty: what other stacks
+  /// have in common.
+  std::string_view priced_by = {};
   /// Empty where the steps that may be fitted are too few.
   std::vector<StackProfile> profiles;
 };

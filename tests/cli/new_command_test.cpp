@@ -103,7 +103,8 @@ TEST_CASE("new takes what trains the model in its users' words") {
   REQUIRE(run_shell(folder, command + "liger").exit_code == 0);
   const json liger = scenario_in(folder / "my.json");
   CHECK(liger["profile"] == "transformers-h100");
-  CHECK(liger["parallelism"] == json({{"kernels", "liger"}, {"loss", "fused"}, {"loss_reads", 1}}));
+  CHECK(liger["parallelism"] ==
+        json({{"kernels", "liger"}, {"loss", "fused"}, {"loss_reads", 1}, {"launch_s", 13.5e-6}}));
   CHECK(run_shell(folder, "packsim check my.json").exit_code == 0);
   REQUIRE(run_shell(folder, command + "nemo").exit_code == 0);
   const json nemo = scenario_in(folder / "my.json");

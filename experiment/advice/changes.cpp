@@ -105,6 +105,18 @@ Found fused_loss(const Scenario& scenario, const StrategySpec& spec) {
   return parallelism(scenario, spec, "loss=fused");
 }
 
+// A host that runs ahead of its GPU from micro-batch to micro-batch.
+Found unread_losses(const Scenario& scenario, const StrategySpec& spec) {
+  if (base_plan(scenario, spec).execution.loss_reads == 0) return {};
+  return parallelism(scenario, spec, "loss_reads=0");
+}
+
+Found grouped_experts(const Scenario& scenario, const StrategySpec& spec) {
+  if (!scenario.model.has_experts() || base_plan(scenario, spec).execution.experts != &kLoopedExperts)
+    return {};
+  return parallelism(scenario, spec, "experts=grouped");
+}
+
 // As a host that launches at once, or CUDA graphs.
 Found free_launches(const Scenario& scenario, const StrategySpec& spec) {
   if (base_plan(scenario, spec).execution.launch_s <= 0) return {};
@@ -220,6 +232,9 @@ const std::vector<PossibleChange>& possible_changes() {
          return other_kernels(scenario, spec, kLigerKernels);
        }},
       {"a loss that is fused with the head", fused_loss},
+      {"losses that the host does not read in each micro-batch (logging_nan_inf_filter: false)",
+       unread_losses},
+      {"one product for all experts (transformers from 5.0 on)", grouped_experts},
       {"matrix products of layers in fp8", fp8_products},
       {"GPUs with twice the memory", twice_the_memory},
       {"NVLink twice as fast", twice_the_nvlink},

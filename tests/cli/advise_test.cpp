@@ -97,6 +97,12 @@ TEST_CASE("Where GPUs wait for their hosts, advice says what would launch less")
     CHECK(change["saved_fraction"].get<double>() > 0.1);
   }
   CHECK_FALSE(settings_of("changes", "loss=fused").is_null());
+  CHECK(settings_of("changes", "loss_reads=0").is_null());
+  CHECK(settings_of("changes", "experts=grouped").is_null());
+  const json read = advice(folder,
+                           "--set packing.over_long=split --set training.zero_stage=1 "
+                           "--set parallelism.loss_reads=1 --set parallelism.kernels=fused");
+  CHECK(read.dump().find("loss_reads=0") != std::string::npos);
   // Nothing is advised that the job has already.
   const json again = advice(folder,
                             "--set packing.over_long=split --set training.zero_stage=1 "

@@ -318,7 +318,7 @@ const std::vector<PlanKey>& all_keys() {
           "forward "
           "pass too, as TRL's SFTTrainer does for its metrics.",
           {.profile = SaidByProfile::may,
-           .said = "the host reads the loss {} times",
+           .said = "host reads in each micro-batch: {}",
            .default_text = "the framework profile's, or 0"}),
       number_key<&ParallelPlan::execution, &ExecutionStyle::launch_s>(
           "launch_s", 0, 1,

@@ -117,6 +117,18 @@ Loaded<HardwareProfile> load_hardware_of(const Loaded<FrameworkProfile>& framewo
   return {};
 }
 
+// How the framework of the profile executes a step, unless the scenario says otherwise: without what it does
+// with experts where the model has none.
+ExecutionStyle execution_of(const FrameworkProfile& profile, const Transformer& model) {
+  ExecutionStyle execution = profile.execution;
+  if (!model.has_experts()) {
+    const ExecutionStyle usual;
+    execution.experts = usual.experts;
+    execution.splits_experts = usual.splits_experts;
+  }
+  return execution;
+}
+
 // The profile as it is on the scenario's GPUs and links.
 HardwareProfile on_cluster(const Loaded<HardwareProfile>& hardware, const Loaded<Cluster>& cluster,
                            std::string_view key, JsonReader& reader) {
@@ -292,10 +304,9 @@ Scenario read_scenario(JsonReader reader, const std::string& folder, const DataP
 
   const std::size_t before_plan = problems.size();
   scenario.training = read_training(reader.object("training"));
-  // How the framework of the profile executes a step, unless the scenario says otherwise.
-  scenario.plan =
-      read_parallelism(reader.optional_object("parallelism"),
-                       {.zero_stage = scenario.training.zero_stage, .execution = profile.value.execution});
+  scenario.plan = read_parallelism(
+      reader.optional_object("parallelism"),
+      {.zero_stage = scenario.training.zero_stage, .execution = execution_of(profile.value, scenario.model)});
   scenario.training.zero_stage = scenario.plan.zero_stage;
   const bool plan_is_read = problems.size() == before_plan;
   scenario.plan.n_gpus = cluster.value.n_gpus();

@@ -481,6 +481,19 @@ TEST_CASE("a profile of another GPU loads: how far to trust it is not the loader
   CHECK(scenario.cluster.gpu.driver_name != scenario.profile.gpu);
 }
 
+TEST_CASE("What a profile does with experts is no part of a dense model's plan") {
+  const auto plan_of = [](const std::string& model) {
+    std::string text = scenario_text(kIsf);
+    text.replace(text.find("llama3.1-8b"), 11, model);
+    const std::string profile = R"("profile": ")";
+    const std::size_t at = text.find(profile) + profile.size();
+    text.replace(at, text.find('"', at) - at, "transformers-h100");
+    return load_text(text).plan;
+  };
+  CHECK(plan_of("qwen3-30b-a3b").execution.experts == &kGroupedExperts);
+  CHECK(plan_of("llama3.1-8b").execution.experts == ExecutionStyle{}.experts);
+}
+
 TEST_CASE("A factor that stands for FlashAttention-2 is another one on GPUs that this kernel was made for") {
   const TempFolder folder;
   const auto factor_on = [&](const std::string& cluster) {

@@ -193,7 +193,7 @@ void write_new(const CLI::App& command, NewArguments arguments, const CommandCon
   load_model(arguments.model, data);
   const TrainingStack& stack = stack_named(arguments.stack);
   if (arguments.profile.empty()) arguments.profile = stack.profile;
-  load_profile(arguments.profile, data);
+  const ExecutionStyle execution = load_profile(arguments.profile, data).execution;
   if (!arguments.gpu.empty()) arguments.cluster = cluster_with(arguments.gpu, data);
   const Cluster cluster = load_cluster_type(arguments.cluster, data);
   const std::int64_t longest_tokens = longest_tokens_for(longest_sample(arguments.lengths, data));
@@ -208,6 +208,7 @@ void write_new(const CLI::App& command, NewArguments arguments, const CommandCon
              .gpu_hour_price = arguments.price > 0 ? std::optional(arguments.price) : std::nullopt,
              .profile = seen_by_scenario(arguments.profile, arguments.out),
              .parallelism = std::string(stack.parallelism),
+             .is_of_slow_host = execution.launch_s > kTorchLaunch_s,
              .tokens_per_iteration = arguments.tokens_per_iteration,
              .epochs = arguments.epochs,
              .lengths = {},

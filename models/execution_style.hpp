@@ -45,9 +45,9 @@ struct ExecutionStyle {
   /// tokens of all (Megatron-Core, unless expert_tensor_parallel_size is 1). Otherwise experts are whole.
   bool splits_experts = false;
   /// How often in a micro-batch the host reads what the GPU has computed, and so launches nothing more until
-  /// the GPU has got there: 1 behind the backward pass (transformers' Trainer, which looks for losses that are
-  /// no number: trainer.py of 5.23), 2 behind the forward pass too (TRL's SFTTrainer, for its metrics:
-  /// sft_trainer.py).
+  /// the GPU has got there: 1 behind the backward pass (transformers' Trainer, which looks for losses that
+  /// are no number: trainer.py of 5.23), 2 behind the forward pass too (TRL's SFTTrainer, for its metrics:
+  /// sft_trainer.py of 1.16).
   int loss_reads = 0;
   /// Recomputation ends at the last tensor that the backward pass needs, before the down projection and the
   /// residual add, as in torch's non-reentrant checkpoint. Otherwise it runs the whole layer, as in the

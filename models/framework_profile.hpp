@@ -38,9 +38,9 @@ struct FrameworkProfile {
   FitScope fitted_on;
 
   FrameworkFactors factors;
-  /// The library of the attention kernels that attention_factor stands for; empty: that of the hardware
-  /// profile. Where its warps issue their own products, other GPUs reach another share of their peak.
-  std::string attention_library = {};
+  /// Whether attention_factor is what FlashAttention-2 takes over the hardware profile's kernels
+  /// (flash_attention_2_change()).
+  bool has_flash_attention_2 = false;
 
   ExecutionStyle execution;
 

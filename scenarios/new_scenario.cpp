@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "models/execution_style.hpp"
 #include "packing/options/token_count.hpp"
 #include "packing/strategy.hpp"
 
@@ -27,11 +28,16 @@ std::string sources_json(const std::vector<std::string>& lengths) {
   return fmt::format("{}", fmt::join(sources, ", "));
 }
 
-// What the job's stack does in another way than the profile.
+// What the job's stack does in another way than the profile, and the usual time of a launch for that of a
+// slow host.
 std::string parallelism_json(const NewJob& job) {
-  if (job.parallelism.empty()) return "";
-  return fmt::format("  \"parallelism\": {{{}}},  // what your stack does in another way than the profile\n",
-                     job.parallelism);
+  std::vector<std::string> keys;
+  if (job.is_of_slow_host) keys.push_back(fmt::format("\"launch_s\": {}", kTorchLaunch_s));
+  if (!job.parallelism.empty()) keys.push_back(job.parallelism);
+  if (keys.empty()) return "";
+  return fmt::format(
+      "  \"parallelism\": {{{}}},  // what your stack and host do in another way than the profile\n",
+      fmt::join(keys, ", "));
 }
 
 std::string price_line(const std::optional<double>& price) {

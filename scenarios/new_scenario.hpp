@@ -15,7 +15,8 @@ struct NewJob {
   int nodes = 1;
   std::optional<double> gpu_hour_price;
   std::string profile;
-  std::string parallelism;  ///< its keys, as TrainingStack has them
+  std::string parallelism;       ///< its keys, as TrainingStack has them
+  bool is_of_slow_host = false;  ///< whether launches of the profile take longer than PyTorch's usually do
   std::int64_t tokens_per_iteration = 0;
   int epochs = 1;
   std::vector<std::string> lengths;  ///< sources

@@ -5,8 +5,7 @@
 
 namespace packsim {
 
-/// A training stack as its users call it, and what a scenario says of it. The launches of transformers-h100
-/// are those of the slow host on which it was measured; other hosts have PyTorch's default (kTorchLaunch_s).
+/// A training stack as its users call it, and what a scenario says of it.
 struct TrainingStack {
   std::string_view name;
   std::string_view text;  ///< what runs in it
@@ -16,17 +15,16 @@ struct TrainingStack {
 
 inline constexpr std::array<TrainingStack, 15> kTrainingStacks = {{
     {"transformers", "Hugging Face Trainer, axolotl or LLaMA-Factory, without fused kernels",
-     "transformers-h100", R"("launch_s": 13.5e-6, "loss_reads": 1)"},
-    {"transformers-4", "the same before transformers 5.0, which loops over experts", "transformers-h100",
-     R"("launch_s": 13.5e-6, "loss_reads": 1, "experts": "loop")"},
-    {"trl", "TRL's SFTTrainer, without fused kernels", "transformers-h100",
-     R"("launch_s": 13.5e-6, "loss_reads": 2)"},
+     "transformers-h100", R"("loss_reads": 1)"},
+    {"transformers-4", "Hugging Face Trainer with transformers before 5.0, which loops over experts",
+     "transformers-h100", R"("loss_reads": 1, "experts": "loop")"},
+    {"trl", "TRL's SFTTrainer, without fused kernels", "transformers-h100", R"("loss_reads": 2)"},
     {"transformers-deepspeed", "Hugging Face Trainer with DeepSpeed's ZeRO 3", "transformers-h100",
-     R"("launch_s": 13.5e-6, "loss_reads": 1, "shards": "deepspeed", "plain_gradients": false)"},
+     R"("loss_reads": 1, "shards": "deepspeed", "plain_gradients": false)"},
     {"liger", "Hugging Face Trainer with Liger's kernels", "transformers-h100",
-     R"("launch_s": 13.5e-6, "loss_reads": 1, "kernels": "liger", "loss": "fused")"},
+     R"("loss_reads": 1, "kernels": "liger", "loss": "fused")"},
     {"compiled", "Hugging Face Trainer with torch.compile", "transformers-h100",
-     R"("launch_s": 13.5e-6, "loss_reads": 1, "kernels": "compiled")"},
+     R"("loss_reads": 1, "kernels": "compiled")"},
     {"deepspeed", "DeepSpeed with Ulysses and fused kernels", "deepspeed-ulysses-h100"},
     {"torchtitan", "torchtitan, or FSDP2 with compiled layers", "torchtitan-fsdp2-a100"},
     {"nemo", "NeMo or Megatron-Bridge", "nemo-megatron-h100"},

@@ -20,9 +20,8 @@ ValidationRow PredictedRows::row(const PublishedStep& step, const FrameworkProfi
   as_run.plan.execution.overlaps_states = profile.execution.overlaps_states;
   const HardwareProfile& kernels = hardware(profile.hardware).on(step.cluster);
   FrameworkFactors factors = profile.factors;
-  if (kernels.data_sheet)
-    factors.attention_factor *=
-        attention_share_change(profile.attention_library, *kernels.data_sheet, step.cluster.gpu);
+  if (profile.has_flash_attention_2)
+    factors.attention_factor *= flash_attention_2_change(kernels, step.cluster.gpu);
   const SimulatedStep simulated = simulate_step(as_run, kernels, factors);
   row.predicted = simulated.step_s;
   row.error = relative_error(row.predicted, row.published);

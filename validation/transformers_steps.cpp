@@ -1,15 +1,13 @@
-#include <Eigen/Core>
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <map>
 #include <string_view>
 #include <vector>
 
-#include "calibration/fit/dense_algebra.hpp"
 #include "scenarios/loader/load_scenario.hpp"
 #include "scenarios/loader/profiles/read_hardware_profile.hpp"
 #include "validation/cluster_hardware.hpp"
+#include "validation/log_fit.hpp"
 #include "validation/step_simulation.hpp"
 #include "validation/step_stacks.hpp"
 #include "validation/validation_sets.hpp"
@@ -49,48 +47,21 @@ class TransformersSteps {
     step.plan.execution.kernels = &style;
     return simulated(step).step_s;
   }
-  // Fits the numbers to the steps of all sets of runs but this one: least squares of the logarithms of times,
-  // by Gauss-Newton's steps in the logarithms of the numbers. One that no step tells is what a stack has that
-  // costs nothing beside its launches.
+  // The numbers fitted to the steps of all sets of runs but this one. One that no step tells is what a stack
+  // has that costs nothing beside its launches.
   std::vector<double> fit_without(std::string_view set) {
-    constexpr int kSteps = 12;
-    constexpr double kChange = 0.05;
     std::vector<const PublishedStep*> rows;
     for (const PublishedStep& step : steps_) {
       if (set_of(step) != set) rows.push_back(&step);
     }
-    const auto n = static_cast<Eigen::Index>(rows.size());
-    const auto logs = [&](const std::vector<double>& numbers) {
-      Eigen::VectorXd values(n);
-      for (Eigen::Index i = 0; i < n; ++i) {
-        const PublishedStep& step = *rows[static_cast<std::size_t>(i)];
-        values[i] = std::log(time_s(step, numbers) / step.step_time_s);
-      }
-      return values;
-    };
-    std::vector<double> numbers = kStart;
-    std::vector<std::size_t> told;
-    for (int step = 0; step < kSteps; ++step) {
-      const Eigen::VectorXd errors = logs(numbers);
-      Eigen::MatrixXd slopes(n, 0);
-      told.clear();
-      for (std::size_t k = 0; k < numbers.size(); ++k) {
-        std::vector<double> changed = numbers;
-        changed[k] *= std::exp(kChange);
-        const Eigen::VectorXd slope = (logs(changed) - errors) / kChange;
-        if (slope.norm() == 0) continue;
-        told.push_back(k);
-        slopes.conservativeResize(Eigen::NoChange, slopes.cols() + 1);
-        slopes.rightCols(1) = slope;
-      }
-      const Eigen::VectorXd change = solve_symmetric(weighted_normal(slopes, Eigen::VectorXd::Ones(n)),
-                                                     transposed_product(slopes, -errors));
-      for (std::size_t i = 0; i < told.size(); ++i)
-        numbers[told[i]] *= std::exp(std::clamp(change[static_cast<Eigen::Index>(i)], -1.0, 1.0));
-    }
+    const auto fitted =
+        fit_logs(rows.size(), kStart, [&](std::size_t row, const std::vector<double>& numbers) {
+          return std::log(time_s(*rows[row], numbers) / rows[row]->step_time_s);
+        });
     const KernelStyle nothing_added;
+    std::vector<double> numbers;
     for (std::size_t k = 0; k < kFittedCosts.size(); ++k)
-      if (std::ranges::find(told, k) == told.end()) numbers[k] = nothing_added.*kFittedCosts[k];
+      numbers.push_back(fitted[k].value_or(nothing_added.*kFittedCosts[k]));
     return numbers;
   }
 

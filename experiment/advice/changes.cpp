@@ -105,9 +105,10 @@ Found fused_loss(const Scenario& scenario, const StrategySpec& spec) {
   return parallelism(scenario, spec, "loss=fused");
 }
 
-// A host that runs ahead of its GPU from micro-batch to micro-batch.
+// A host that runs ahead of its GPU from micro-batch to micro-batch. Metrics that are read behind the forward
+// pass cannot be switched off.
 Found unread_losses(const Scenario& scenario, const StrategySpec& spec) {
-  if (base_plan(scenario, spec).execution.loss_reads == 0) return {};
+  if (base_plan(scenario, spec).execution.loss_reads != 1) return {};
   return parallelism(scenario, spec, "loss_reads=0");
 }
 

@@ -54,7 +54,7 @@ std::optional<double> sm_cycles_per_s(const Gpu& gpu) {
 WorkFactors work_factors(const Gpu& from, const Gpu& to, std::optional<double> host_bytes_per_s,
                          std::string_view library, std::string_view format, double compute_exponent) {
   const double peaks = ratio(from.peak(format), to.peak(format));
-  const double shares = attention_share_change(library, from, to);
+  const double shares = issues_warp_products(library) ? from.warp_product_share / to.warp_product_share : 1;
   const double memory = ratio(from.memory_bytes_per_s, to.memory_bytes_per_s);
   const bool are_sms_known = sm_cycles_per_s(from) && sm_cycles_per_s(to);
   return {.product = std::pow(peaks, compute_exponent),
@@ -272,8 +272,11 @@ class ProfileTransfer {
 
 }  // namespace
 
-double attention_share_change(std::string_view library, const Gpu& from, const Gpu& to) {
-  return issues_warp_products(library) ? from.warp_product_share / to.warp_product_share : 1;
+double flash_attention_2_change(const HardwareProfile& hardware, const Gpu& gpu) {
+  if (!hardware.data_sheet) return 1;
+  const std::vector<const KernelCurve*> curves = hardware.curves_of("attention ");
+  const bool is_scaled = !curves.empty() && issues_warp_products(curves.front()->library);
+  return is_scaled ? 1 : hardware.data_sheet->warp_product_share / gpu.warp_product_share;
 }
 
 HardwareProfile transfer_profile(const HardwareProfile& profile, const Gpu& measured, const Cluster& cluster,

@@ -47,10 +47,11 @@ HardwareProfile transfer_profile(const HardwareProfile& profile, const Gpu& meas
 /// std::logic_error if the profile is on a cluster already.
 HardwareProfile profile_on(const HardwareProfile& profile, const Cluster& cluster);
 
-/// The factor on the time of attention that a factor of `library`'s kernels needs beside other kernels' times
-/// from one GPU to another: for kernels whose warps issue their own products, what their share of the peak
-/// changes (Gpu::warp_product_share). 1 for others.
-double attention_share_change(std::string_view library, const Gpu& from, const Gpu& to);
+/// What a factor that makes the attention of a hardware profile that of FlashAttention-2 has to be multiplied
+/// by on another GPU, where the warps of such kernels reach another share of the peak
+/// (Gpu::warp_product_share). 1 where the profile's own attention is of such kernels, which are scaled with
+/// it.
+double flash_attention_2_change(const HardwareProfile& hardware, const Gpu& gpu);
 
 /// The least seconds that a kernel can take on a GPU: its flop at the peak rate of products, and the bytes of
 /// kernels that are called cold, beside what the L2 cache may hold of them, at the memory rate. 0 where the

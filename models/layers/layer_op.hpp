@@ -48,8 +48,8 @@ struct LayerOp {
   /// Elementwise: how the stack computes it; null: one fused kernel. It lives as long as the program.
   const PartStyle* style = nullptr;
   double per_launch = 1;   ///< how many of `count` one launch does: a grouped product does all experts'
-  Launches launches = {};  ///< launches
-  bool frozen = false;              ///< linear: its weight gets no gradient
+  Launches launches = {};  ///< launches: how many, and at how many of them the host waits
+  bool frozen = false;     ///< linear: its weight gets no gradient
   std::string_view dtype = "bf16";  ///< linear: the number format of its products
   ProductCasts casts = {};          ///< linear: of its products
 };

@@ -30,7 +30,8 @@ struct ExpertStyle {
   bool is_grouped = false;
   Launches layer = {};  ///< in each layer with experts
   Launches each = {};   ///< in each of them, for every expert on the GPU
-  /// Bytes moved in a layer for each value of a token that is sent to an expert.
+  /// Bytes moved in a layer for each value of a token that is sent to an expert, beside the copies there and
+  /// back.
   double forward_bytes = 0;
   double backward_bytes = 0;
   /// Bytes moved backward for every expert on the GPU, for each value of the GPU's tokens.
@@ -42,29 +43,32 @@ struct ExpertStyle {
 /// Nothing is known of what comes beside, and the factor of a framework profile makes up for it.
 inline constexpr ExpertStyle kSeparateExperts = {
     .name = "separate", .text = "a product for each expert, and nothing beside them that is known"};
-/// torch._grouped_mm, gate and up in one product: transformers from 5.0 on. Counted as the loop below, with
-/// transformers 5.23.0 on PyTorch 2.13.0; the means of Qwen3-MoE and Mixtral, which choose in different ways.
-/// A row is gathered, weighed and written back in order.
+/// torch._grouped_mm, gate and up in one product: transformers from 5.0 on. Launches are those of
+/// transformers 5.23.0 under PyTorch's dispatcher (2.13.0), the means of Qwen3-MoE and Mixtral, which choose
+/// in different ways. Bytes follow from the same list of operations, without the two copies that count as
+/// such: rows are weighed (4) and summed up (2); backward they are spread (2), put back in order into zeros
+/// (4), and give the gradients of weight and row (10, and 2 for a sum), which are added up by token (2).
 inline constexpr ExpertStyle kGroupedExperts = {.name = "grouped",
                                                 .text =
                                                     "one product for all experts of a GPU "
                                                     "(torch._grouped_mm; transformers from 5.0 on)",
                                                 .is_grouped = true,
                                                 .layer = {.forward = 13, .backward = 18},
-                                                .forward_bytes = 14,
-                                                .backward_bytes = 26};
-/// A loop in Python over the experts that have tokens, as in the modelling code of transformers before 5.0.
-/// Launches were counted under PyTorch's dispatcher with transformers 4.57.1 (Qwen3-MoE, Mixtral): for each
-/// expert, beside three products and the activation, the host reads which expert it is and which tokens it
-/// has, and rows are gathered, weighed and added up. Backward, each expert makes a gradient of all tokens,
-/// which is cleared, filled and added to the others'.
+                                                .forward_bytes = 6,
+                                                .backward_bytes = 20};
+/// A loop in Python over the experts that have tokens, as in the modelling code of transformers before 5.0,
+/// counted in the same way with transformers 4.57.1. For each expert, beside three products and the
+/// activation, the host reads which expert it is and which tokens it has. Rows are weighed (4) and added to
+/// the others (2 beside the copy); backward they give the gradients of weight and row (10, and 2 for a sum)
+/// and are added to those of the tokens (2). Each expert makes a gradient of all tokens, which is cleared (2)
+/// and added to the others' (6).
 inline constexpr ExpertStyle kLoopedExperts = {
     .name = "loop",
     .text = "a loop over the experts, in which the host reads who has which tokens (transformers before 5.0)",
     .layer = {.forward = 12, .backward = 8},
     .each = {.forward = 7, .backward = 11, .waits = 1},
-    .forward_bytes = 10,
-    .backward_bytes = 24,
+    .forward_bytes = 6,
+    .backward_bytes = 14,
     .backward_bytes_each = 8};
 
 /// All styles. The first is that of a plan of which nothing is said.

@@ -28,12 +28,12 @@ inline constexpr FrozenFormat kNf4 = {.name = "nf4",
                                       .kept_bytes = kNf4Bytes,
                                       .made_bytes = kNf4Bytes + 2};
 /// GPTQ's 4-bit integers with a scale in fp16 and a zero point of 4 bits for 128 values, as auto-gptq keeps
-/// them. Its kernels unpack with several passes over integers; the bytes were fitted to 23 steps of Qwen's
+/// them. Its kernels unpack with several passes over integers; the bytes were fitted to 24 steps of Qwen's
 /// Q-LoRA on an A100 (docs/accuracy/user_stacks.md).
 inline constexpr FrozenFormat kGptq = {.name = "gptq",
                                        .text = "frozen weights are in 4 bits, as GPTQ's",
                                        .kept_bytes = 0.5 + 2.5 / 128,
-                                       .made_bytes = 20};
+                                       .made_bytes = 21.8};
 
 inline constexpr std::array<PolicyName<const FrozenFormat*>, 3> kFrozenFormats = {{
     {&kFrozenBf16, kFrozenBf16.name, kFrozenBf16.text},

@@ -26,11 +26,11 @@ inline constexpr ShardStyle kFsdp2 = {.name = "fsdp2",
                                       .gather_launches = 4,
                                       .reduce_launches = 4};
 /// DeepSpeed's ZeRO 3 has hooks before and behind every module, and in each it looks up, gathers and releases
-/// weights in Python. Fitted to ten steps of Qwen on A100s that wait for their hosts
-/// (docs/accuracy/user_stacks.md), in which gathers and reductions cannot be told apart.
+/// weights in Python. Fitted to nine steps of Qwen's full fine-tuning on A100s, seven of which wait for their
+/// hosts (docs/accuracy/user_stacks.md). Gathers and reductions cannot be told apart in them.
 inline constexpr ShardStyle kDeepSpeedZero3 = {.name = "deepspeed",
                                                .text = "DeepSpeed's ZeRO 3, with hooks at every module",
-                                               .gather_launches = 320,
+                                               .gather_launches = 307,
                                                .reduce_launches = 4};
 
 /// All styles. The first is that of a plan of which nothing is said.

@@ -156,6 +156,7 @@ Loaded<HardwareProfile> load_hardware_of_gpu(JsonReader& reader, const Loaded<Cl
 struct ScenarioHardware {
   Loaded<HardwareProfile> kernels;
   bool is_of_profile = true;
+  double attention_change = 1;  ///< of the framework profile's factor on attention
 };
 
 // The hardware profile that the scenario names. Else the one that the framework profile is on, if it was
@@ -165,6 +166,9 @@ ScenarioHardware load_hardware(JsonReader& reader, const Loaded<FrameworkProfile
                                const Loaded<Cluster>& cluster, const std::string& folder,
                                const DataPaths& data, Problems& problems) {
   Loaded<HardwareProfile> of_framework = load_hardware_of(framework, reader, data, problems);
+  const double attention_change = framework.value.has_flash_attention_2
+                                      ? flash_attention_2_change(of_framework.value, cluster.value.gpu)
+                                      : 1;
   const bool is_named = reader.has("hardware");
   if (!is_named) reader.value("hardware");  // which makes it a known key
   const bool is_gpu_of_profile =
@@ -178,13 +182,13 @@ ScenarioHardware load_hardware(JsonReader& reader, const Loaded<FrameworkProfile
   }
   if (!is_named && !named.good) {
     of_framework.value = on_cluster(of_framework, cluster, "profile", reader);
-    return {.kernels = of_framework};
+    return {.kernels = of_framework, .attention_change = attention_change};
   }
   named.value = on_cluster(named, cluster, "hardware", reader);
   const bool is_of_profile = named.value.name == framework.value.hardware;
   if (of_framework.good && named.value.name != of_framework.value.name)
     named.value = with_missing_families(named.value, on_cluster(of_framework, cluster, "profile", reader));
-  return {.kernels = named, .is_of_profile = is_of_profile};
+  return {.kernels = named, .is_of_profile = is_of_profile, .attention_change = attention_change};
 }
 
 std::vector<ScenarioChange> change_document(JsonDocument& document, std::span<const std::string> settings,
@@ -293,11 +297,10 @@ Scenario read_scenario(JsonReader reader, const std::string& folder, const DataP
   scenario.cluster = cluster.value;
   scenario.profile = profile.value;
   scenario.profile_hash = profile.hash;
-  const auto [hardware, is_of_profile] = load_hardware(reader, profile, cluster, folder, data, problems);
+  const auto [hardware, is_of_profile, attention_change] =
+      load_hardware(reader, profile, cluster, folder, data, problems);
   scenario.hardware = hardware.value;
-  if (is_of_profile && scenario.hardware.data_sheet)
-    scenario.profile.factors.attention_factor *= attention_share_change(
-        scenario.profile.attention_library, *scenario.hardware.data_sheet, scenario.cluster.gpu);
+  scenario.profile.factors.attention_factor *= attention_change;
   scenario.is_model_of_profile = is_model_of(scenario.profile, scenario.model, data);
   scenario.is_hardware_of_profile = is_of_profile;
   scenario.hardware_hash = hardware.hash;

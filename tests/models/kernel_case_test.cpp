@@ -38,8 +38,9 @@ TEST_CASE("A product is of bf16 unless its case says otherwise") {
   // Operands of one byte a value, results of two.
   CHECK(kernel_bytes(plain) == 2 * (16 * 64 + 64 * 32 + 16 * 32));
   CHECK(kernel_bytes(fp8) == 16 * 64 + 64 * 32 + 2 * 16 * 32);
-  CHECK_THROWS_WITH(KernelCase::parse("gemm m=1 n=2 k=3 layout=nt cache=cold dtype=int8"),
-                    Catch::Contains("dtype: expected one of bf16, bf16_into_fp32, fp8, fp8_block, got \"int8\""));
+  CHECK_THROWS_WITH(
+      KernelCase::parse("gemm m=1 n=2 k=3 layout=nt cache=cold dtype=int8"),
+      Catch::Contains("dtype: expected one of bf16, bf16_into_fp32, fp8, fp8_block, got \"int8\""));
 }
 
 TEST_CASE("Every kind of kernel reads back what it wrote") {

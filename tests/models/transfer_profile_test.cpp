@@ -355,14 +355,23 @@ TEST_CASE("No kernel is faster than the peak and the memory rate") {
   CHECK(least_us("collective op=all_gather gpus=8 nodes=1 bytes=1000000000 imbalance=1") == 0);
 }
 
-TEST_CASE("Kernels whose warps issue their products reach another share of the peak on other GPUs") {
+TEST_CASE("A factor that makes attention that of FlashAttention-2 is another one on another GPU") {
   Gpu hopper = kMeasured;
   hopper.warp_product_share = 0.6;
   Gpu ampere = kMeasured;
   ampere.warp_product_share = 1;
-  CHECK(attention_share_change("flash-attention-2", hopper, ampere) == Approx(0.6));
-  CHECK(attention_share_change("flash-attention-2", ampere, hopper) == Approx(1 / 0.6));
-  CHECK(attention_share_change("flash-attention-2", hopper, hopper) == 1);
-  CHECK(attention_share_change("cudnn", hopper, ampere) == 1);
-  CHECK(attention_share_change("", hopper, ampere) == 1);
+  KernelCurve attention = curve("attention pass=fwd heads=32 kv_heads=8 head_dim=128", "length_tokens",
+                                {{1024, 1e-3}, {8192, 60e-3}});
+  attention.library = "cudnn";
+  HardwareProfile profile = profile_of({attention});
+  profile.data_sheet = hopper;
+  CHECK(flash_attention_2_change(profile, ampere) == Approx(0.6));
+  CHECK(flash_attention_2_change(profile, hopper) == 1);
+  profile.data_sheet = ampere;
+  CHECK(flash_attention_2_change(profile, hopper) == Approx(1 / 0.6));
+  // Curves of that kernel are scaled themselves.
+  profile.curves.front().library = "fa2-readme";
+  CHECK(flash_attention_2_change(profile, hopper) == 1);
+  profile.data_sheet.reset();
+  CHECK(flash_attention_2_change(profile, hopper) == 1);
 }

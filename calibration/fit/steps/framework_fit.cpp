@@ -191,6 +191,14 @@ void check_execution(const std::vector<MeasuredStep>& steps) {
   }
 }
 
+// Whether the steps of a source have FlashAttention-2, as calibration/steps says of what it times.
+bool is_flash_attention_2(const MeasurementSource& source) {
+  constexpr std::array<std::string_view, 3> kNames = {"flash_attn_2", "torch_varlen",
+                                                      "torch_varlen_repeated_kv"};
+  const auto attention = source.details.find("attention");
+  return attention != source.details.end() && std::ranges::find(kNames, attention->second) != kNames.end();
+}
+
 }  // namespace
 
 FrameworkFit fit_framework_profile(const Measurements& measurements,
@@ -217,6 +225,7 @@ FrameworkFit fit_framework_profile(const Measurements& measurements,
   fit.profile.name = options.name;
   fit.profile.gpu = measurements.source_of(*largest.row).gpu;
   fit.profile.hardware = options.hardware.empty() ? hardware.name : options.hardware;
+  fit.profile.has_flash_attention_2 = is_flash_attention_2(measurements.source_of(*largest.row));
   fit.profile.source = "fitted to " + std::to_string(steps.size()) + " measured steps";
   for (const MeasuredStep& step : steps)
     add_step(fit.profile.fitted_on, model(step.row->kernel.value("model")),

@@ -57,6 +57,7 @@ std::string framework_profile_text(const FrameworkProfile& profile, const std::s
                {"description", description},
                {"plan", execution_json(profile.execution)},
                {"fitted", fitted}};
+  if (profile.has_flash_attention_2) json["has_flash_attention_2"] = true;
   Json errors = Json::object();
   for (const FittedNumber& number : numbers) {
     if (number.standard_error > 0) errors[number.name] = six_digits(number.standard_error);

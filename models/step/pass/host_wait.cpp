@@ -18,6 +18,7 @@ struct Race {
   double run_s = 0;
   double launched_s = 0;
   double n_launches = 0;
+  bool has_waited = false;  // the host, for the GPU
   std::array<double, kNHostPlaces> wait_of_part_s = {};
 
   void add(const LaunchedPhases& phases) {
@@ -26,6 +27,7 @@ struct Race {
     n_launches += phases.n_launches;
     const double waited_s = wait_s;
     if (phases.n_waits > 0) {
+      has_waited = true;
       // The host begins anew behind each wait, and is ahead by what is left of the last part.
       wait_s += std::max(0.0, phases.launched_s - phases.run_s);
       lead_s = std::max(0.0, phases.run_s - phases.launched_s) / phases.n_waits;
@@ -60,43 +62,55 @@ WaitingEnd waiting_end(const PricedPhase& phase) {
   return end;
 }
 
-// Calls visit(const LaunchedPhases&) for the phases of both passes.
+// Calls visit(const LaunchedPhases&) for the phases of `times` of a part's layers, one layer's phases at a
+// time.
+template <typename Visit>
+void visit_part(const MicroBatchPrice& price, const PassList& pass, const PassPart& part, int times,
+                Visit visit) {
+  const HostCosts& host = price.host;
+  pass.for_each_phase(part, [&](const PricedPhase& phase, const SegmentPlace& place) {
+    const bool is_recomputed = place.phase == LayerPhase::recompute;
+    const double per_launch_s = is_recomputed ? host.recomputed_launch_s : host.launch_s;
+    std::int64_t run_ns = phase.total_ns;
+    double beside_s = (part.kind == PassPart::Kind::layers ? host.layer_s : 0) +
+                      (is_recomputed ? 0 : host.gather_s) +
+                      (place.phase == LayerPhase::backward ? host.reduce_s : 0);
+    if (phase.attention) {
+      run_ns += place.attention->total_ns();
+      beside_s += host.attention_s;
+    }
+    const auto add = [&](double n_launches, double and_s, std::int64_t ns, double n_waits) {
+      visit(LaunchedPhases{.launched_s = times * (per_launch_s * n_launches + and_s),
+                           .run_s = times * 1e-9 * static_cast<double>(ns),
+                           .n_launches = times * n_launches,
+                           .n_waits = times * n_waits,
+                           .place = place_of(part, pass.is_forward()),
+                           .n_parts = part.times});
+    };
+    if (phase.has_host_waits) {
+      const WaitingEnd end = waiting_end(phase);
+      add(phase.n_kernels - end.n_launches, beside_s, run_ns - end.run_ns, 0);
+      add(end.n_launches, 0, end.run_ns, end.n_waits);
+    } else {
+      const bool is_read = !pass.is_forward() && part.kind == PassPart::Kind::head && host.loss_reads > 1;
+      add(phase.n_kernels, beside_s, run_ns, is_read ? 1 : 0);
+    }
+  });
+}
+
+// Calls visit(const LaunchedPhases&) for the phases of both passes. Equal layers come all at once, phase by
+// phase, unless the host waits inside a layer: then each layer begins with what the one before has left.
 template <typename Visit>
 void for_each_launched(const MicroBatchPrice& price, const ChunkShape& chunk, Visit visit) {
   for (const bool is_forward : {true, false}) {
     const PassList pass(price, chunk, is_forward);
     pass.for_each_part([&](const PassPart& part) {
-      pass.for_each_phase(part, [&](const PricedPhase& phase, const SegmentPlace& place) {
-        const bool is_recomputed = place.phase == LayerPhase::recompute;
-        const double per_launch_s = is_recomputed ? price.host.recomputed_launch_s : price.host.launch_s;
-        const double layer_s = part.kind == PassPart::Kind::layers ? price.host.layer_s : 0;
-        std::int64_t run_ns = phase.total_ns;
-        double n_launches = phase.n_kernels;
-        double beside_s = layer_s + (is_recomputed ? 0 : price.host.gather_s) +
-                          (place.phase == LayerPhase::backward ? price.host.reduce_s : 0);
-        if (phase.attention) {
-          run_ns += place.attention->total_ns();
-          beside_s += price.host.attention_s;
-        }
-        const auto add = [&](double n, double and_s, std::int64_t ns, double n_waits) {
-          visit(LaunchedPhases{.launched_s = part.times * (per_launch_s * n + and_s),
-                               .run_s = part.times * 1e-9 * static_cast<double>(ns),
-                               .n_launches = part.times * n,
-                               .n_waits = part.times * n_waits,
-                               .place = place_of(part, is_forward),
-                               .n_parts = part.times});
-        };
-        if (phase.has_host_waits) {
-          const WaitingEnd end = waiting_end(phase);
-          n_launches -= end.n_launches;
-          run_ns -= end.run_ns;
-          add(n_launches, beside_s, run_ns, 0);
-          add(end.n_launches, 0, end.run_ns, end.n_waits);
-        } else {
-          const bool is_read = !is_forward && part.kind == PassPart::Kind::head && price.host.loss_reads > 1;
-          add(n_launches, beside_s, run_ns, is_read ? 1 : 0);
-        }
+      bool waits = false;
+      pass.for_each_phase(part, [&](const PricedPhase& phase, const SegmentPlace&) {
+        waits = waits || phase.has_host_waits;
       });
+      const int at_once = waits ? 1 : part.times;
+      for (int done = 0; done < part.times; done += at_once) visit_part(price, pass, part, at_once, visit);
     });
   }
 }
@@ -117,11 +131,11 @@ HostWait wait_over(bool reads_loss, ForEach for_each) {
     for_each([&](const LaunchedPhases& phases) { race.add(phases); });
     return race;
   };
-  // The first turn shows how far the host is ahead when another begins. Where it gains in every turn, that is
-  // as far as the queue reaches.
+  // The first turn shows how far the host is ahead when another begins. Where it gains in every turn, and
+  // never waits, that is as far as the queue reaches.
   const Race first = run({});
   if (reads_loss) return wait_of(first, true);
-  const bool is_ahead = first.run_s > first.launched_s;
+  const bool is_ahead = first.run_s > first.launched_s && !first.has_waited;
   const double queued_s =
       first.n_launches < kQueuedLaunches ? kQueuedLaunches * first.run_s / first.n_launches : first.queued_s;
   return wait_of(run({.lead_s = is_ahead ? queued_s : first.lead_s, .queued_s = queued_s}), false);

@@ -114,7 +114,7 @@ FrameworkProfile read_profile(JsonReader reader) {
   reader.string("description", "");  // for people
   profile.execution = read_execution(reader.object("plan"));
   profile.factors = read_factors(reader.object("fitted"));
-  profile.attention_library = reader.string("attention_library", "");
+  profile.has_flash_attention_2 = reader.boolean("has_flash_attention_2", false);
   read_standard_errors(reader.optional_object("standard_error"));
   profile.log_covariance = read_covariance(reader);
   if (reader.value("left_out_error") != nullptr) profile.left_out_error = reader.number("left_out_error", 0);

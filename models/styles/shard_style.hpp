@@ -30,7 +30,7 @@ inline constexpr ShardStyle kFsdp2 = {.name = "fsdp2",
 /// hosts (docs/accuracy/user_stacks.md). Gathers and reductions cannot be told apart in them.
 inline constexpr ShardStyle kDeepSpeedZero3 = {.name = "deepspeed",
                                                .text = "DeepSpeed's ZeRO 3, with hooks at every module",
-                                               .gather_launches = 307,
+                                               .gather_launches = 309,
                                                .reduce_launches = 4};
 
 /// All styles. The first is that of a plan of which nothing is said.

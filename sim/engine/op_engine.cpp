@@ -56,6 +56,7 @@ void OpEngine::reset(const OpGraph& graph, FlowNetwork* network, const OpEngineO
   }
   ops_.assign(graph.ops().size(), {.start = start, .end = kNever});
   streams_.resize(graph.streams().size());
+  hosts_.assign(graph.launch_waits().empty() ? 0 : streams_.size(), {});
   // Streams at the back of ready_ come first, in the order in which they were added.
   for (auto id = static_cast<StreamId>(streams_.size()); id-- > 0;) {
     streams_[id] = {.free = start, .at = graph.streams()[id].first};
@@ -91,10 +92,25 @@ void OpEngine::advance(StreamId id) {
     const Op& what = graph_->ops()[op];
     if (!what.is_local()) return arrive(op, what.collective);
     if (slows_down_) return start_slowed(op);
-    stream.free = start + what.duration;
+    stream.free = start + duration_of(op, start);
     stream.at = what.next;
     set_end(op, stream.free);
   }
+}
+
+// The duration of a local operation that starts now.
+SimTime OpEngine::duration_of(OpId op, SimTime start) {
+  const Op& what = graph_->ops()[op];
+  if (what.cause != Cause::host) return what.duration;
+  const auto wait = std::ranges::lower_bound(graph_->launch_waits(), op, {}, &LaunchWait::op);
+  if (wait == graph_->launch_waits().end() || wait->op != op) return what.duration;
+  HostState& host = hosts_[what.stream];
+  const SimTime waited_for_others = start - run_start_ - (wait->work_before - host.saved);
+  const SimTime ahead = std::clamp(waited_for_others - host.spent, SimTime{}, wait->most_ahead);
+  const SimTime saved = std::min(ahead, what.duration);
+  host.saved += saved;
+  host.spent = waited_for_others - ahead + saved;
+  return what.duration - saved;
 }
 
 // Handles the next event. False where there is none.
@@ -204,7 +220,7 @@ void OpEngine::count_in_flight(CollectiveId id, std::int32_t change) {
 void OpEngine::compute(OpId op, std::uint32_t rank) {
   RankState& state = ranks_[rank];
   state.running = op;
-  state.left = full_speed_ * graph_->ops()[op].duration.ns;
+  state.left = full_speed_ * duration_of(op, ops_[op].start).ns;
   state.since = ops_[op].start;
   state.event = kNever;
   will_settle(rank);

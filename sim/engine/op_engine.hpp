@@ -19,9 +19,10 @@ struct OpEngineOptions {
 /// Runs the operations of a graph in simulated time, as the streams and events of CUDA would.
 ///
 /// An operation starts when the one before it on its stream and all that it waits for have ended. A local
-/// operation takes its duration. An operation that joins a collective holds its stream and waits for the
-/// other participants. When the last participant arrives, the collective starts, and it ends for all of them
-/// at once. It takes its duration alone, unless there is a network and the collective uses links: then the
+/// operation takes its duration, but a wait for launches less where the host got ahead while its stream
+/// waited for others. An operation that joins a collective holds its stream and waits for the other
+/// participants. When the last participant arrives, the collective starts, and it ends for all of them at
+/// once. It takes its duration alone, unless there is a network and the collective uses links: then the
 /// network decides when it ends.
 ///
 /// While a collective that takes time is running on a rank (it has started and not ended), the rank's local
@@ -69,6 +70,11 @@ class OpEngine {
     StreamId next_blocked = OpGraph::kNone;    // The next stream that waits for the same operation.
     StreamId arrived_before = OpGraph::kNone;  // The stream that arrived at the same collective before.
   };
+  // What a compute stream's host does while the stream waits for others.
+  struct HostState {
+    SimTime saved;  // of waits for launches
+    SimTime spent;  // of the stream's waiting for others: what was saved, and what a full queue lost
+  };
   struct CollectiveState {
     SimTime start;
     std::uint32_t n_missing = 0;
@@ -90,6 +96,7 @@ class OpEngine {
   bool next_event();
 
   void advance(StreamId id);
+  SimTime duration_of(OpId op, SimTime start);
   void start_slowed(OpId op);
   void set_end(OpId op, SimTime at);
   void end_op(OpId op, SimTime at);
@@ -120,6 +127,7 @@ class OpEngine {
 
   std::vector<OpState> ops_;
   std::vector<StreamState> streams_;
+  std::vector<HostState> hosts_;  // [n_streams], used only if there are waits for launches
   std::vector<CollectiveState> collectives_;
   std::vector<RankState> ranks_;         // used only if computation is slowed down
   std::vector<StreamId> ready_;          // streams that may go on, as a stack

@@ -32,6 +32,7 @@ void OpGraph::clear() {
   after_.clear();
   collectives_.clear();
   link_uses_.clear();
+  launch_waits_.clear();
 }
 
 StreamId OpGraph::add_stream(std::uint32_t rank, StreamKind kind) {
@@ -79,6 +80,15 @@ void OpGraph::add_work(StreamId stream, SimTime duration, Cause cause, std::span
   }
   append({.stream = stream, .duration = duration, .cause = cause}, after);
   streams_[stream].last_may_grow = merges_work_;
+}
+
+void OpGraph::add_launch_wait(StreamId stream, SimTime duration, SimTime work_before, SimTime most_ahead,
+                              std::span<const OpId> after) {
+  check_time(duration, "duration of a wait for launches");
+  check_time(work_before, "work before a wait for launches");
+  check_time(most_ahead, "how far a host can be ahead");
+  const OpId op = append({.stream = stream, .duration = duration, .cause = Cause::host}, after);
+  launch_waits_.push_back({.op = op, .work_before = work_before, .most_ahead = most_ahead});
 }
 
 OpId OpGraph::last_op(StreamId stream) {

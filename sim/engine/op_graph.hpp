@@ -44,6 +44,16 @@ struct Collective {
   std::uint32_t n_uses = 0;
 };
 
+/// An operation in which the GPU waits for launches of its host: it is shorter where the host is ahead. A
+/// host gets ahead while its GPU waits for others.
+struct LaunchWait {
+  OpId op = Op::kNone;
+  /// What the stream has done before, every wait for launches in full: what goes beyond it was spent on
+  /// waiting for others.
+  SimTime work_before;
+  SimTime most_ahead;  ///< how far the host can be ahead
+};
+
 /// The operations of one optimizer step. clear() keeps the allocated memory.
 class OpGraph {
  public:
@@ -73,6 +83,10 @@ class OpGraph {
   /// operation becomes longer instead. Everything ends at the same times as with separate operations, except
   /// that the slow-down of computation is rounded up to whole nanoseconds once for each operation.
   void add_work(StreamId stream, SimTime duration, Cause cause, std::span<const OpId> after = {});
+  /// Adds a wait for launches, which takes `duration` where the rank never waits for others, to the end of a
+  /// compute stream. work_before and most_ahead: LaunchWait's.
+  void add_launch_wait(StreamId stream, SimTime duration, SimTime work_before, SimTime most_ahead,
+                       std::span<const OpId> after = {});
   /// The last operation of a stream, or kNone if the stream is empty. That operation does not become longer
   /// afterwards, so whoever waits for it waits for exactly what the stream has so far.
   OpId last_op(StreamId stream);
@@ -89,6 +103,8 @@ class OpGraph {
   StreamId compute_stream(std::uint32_t rank) const { return compute_streams_[rank]; }
   std::span<const Stream> streams() const { return streams_; }
   std::span<const Op> ops() const { return ops_; }
+  /// In the order of their operations.
+  std::span<const LaunchWait> launch_waits() const { return launch_waits_; }
   std::span<const Collective> collectives() const { return collectives_; }
   std::span<const LinkUse> link_uses() const { return link_uses_; }
   std::span<const LinkUse> link_uses(CollectiveId collective) const {
@@ -111,6 +127,7 @@ class OpGraph {
   std::vector<OpId> after_;  // of all operations, in their order
   std::vector<Collective> collectives_;
   std::vector<LinkUse> link_uses_;
+  std::vector<LaunchWait> launch_waits_;
 };
 
 }  // namespace packsim

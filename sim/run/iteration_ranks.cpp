@@ -109,8 +109,11 @@ RankMicroBatch IterationRanks::micro_batch(const PlacedPack& placed) {
   if (of_group.empty()) return &price;
   MicroBatchTimes& times = of_group[group.packs.price_index(placed.pack)];
   if (times.both.total_ns == 0) {
-    times.both = forward_time(price, group.plan.chunks.front());
+    const PassList forward(price, group.plan.chunks.front(), true);
+    times.both = pass_time(forward);
     times.forward_ns = times.both.total_ns;
+    times.forward_wait_ns = times.both.of(Cause::host);
+    times.most_ahead_ns = forward.host().most_ahead_ns;
     times.both += backward_time(price, group.plan.chunks.front());
   }
   return {&price, &times};

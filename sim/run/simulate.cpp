@@ -40,15 +40,18 @@ struct GpuTime {
 
   // Adds one lane in one step, which stands for so many GPUs. work: its time where nothing slows it down.
   void add(const WorkTime& work, const RankAccount& account, StepDetail detail, double gpus) {
+    constexpr auto kHost = static_cast<std::size_t>(Cause::host);
     double scale = 0;
-    if (detail == StepDetail::micro_batches && work.total_ns > 0) {
-      // Operations are of several causes; what slows them down, slows all of these down.
+    if (detail == StepDetail::micro_batches && work.total_ns > work.of(Cause::host)) {
+      // Operations are of several causes; what slows them down, slows all of these down. Waits for launches
+      // are operations of their own.
       SimTime busy;
       for (const SimTime time : account.busy) busy += time;
-      scale = static_cast<double>(busy.ns) / static_cast<double>(work.total_ns);
+      scale = static_cast<double>((busy - account.busy[kHost]).ns) /
+              static_cast<double>(work.total_ns - work.of(Cause::host));
     }
     for (std::size_t c = 0; c < by_cause.size(); ++c) {
-      const double busy_s = detail == StepDetail::stages
+      const double busy_s = detail == StepDetail::stages || c == kHost
                                 ? to_seconds(account.busy[c])
                                 : 1e-9 * scale * static_cast<double>(work.by_cause_ns[c]);
       by_cause[c] += gpus * (busy_s + to_seconds(account.exposed[c]));

@@ -105,6 +105,7 @@ bool ExpertSync::is_last_of_any() const {
 // else.
 bool ExpertSync::add_to_stretch(const RankWork& rank, std::span<const StateUnit> units, bool is_first) {
   const CutWork& work = cutter_.cut(rank, pass_.chunk, pass_.micro_batch, pass_.is_forward, units);
+  if (work.time().of(Cause::host) > 0) return false;  // Such waits are shorter where the host is ahead.
   const std::vector<std::int64_t>& pieces_ns = work.pieces_ns();
   const std::vector<std::int64_t>& exchanges_ns = work.exchanges_ns();
   const std::size_t n = exchanges_ns.size();
@@ -114,8 +115,10 @@ bool ExpertSync::add_to_stretch(const RankWork& rank, std::span<const StateUnit>
   }
   if (n != exchanges_ns_.size() || pieces_ns.front() <= 0 || pieces_ns.back() <= 0) return false;
   std::int64_t inside_ns = 0;
+  std::int64_t exchanged_ns = 0;
   for (std::size_t i = 0; i < n; ++i) {
     exchanges_ns_[i] = std::max(exchanges_ns_[i], exchanges_ns[i]);
+    exchanged_ns += exchanges_ns[i];
     if (i == 0) continue;
     between_ns_[i] = std::max(between_ns_[i], pieces_ns[i]);
     inside_ns += pieces_ns[i];
@@ -123,6 +126,7 @@ bool ExpertSync::add_to_stretch(const RankWork& rank, std::span<const StateUnit>
   rank_stretches_.push_back({.time = work.time(),
                              .before_ns = pieces_ns.front(),
                              .inside_ns = inside_ns,
+                             .exchanged_ns = exchanged_ns,
                              .after_ns = n == 0 ? 0 : pieces_ns.back()});
   return true;
 }

@@ -22,6 +22,7 @@ struct RankStretch {
   std::int64_t before_ns = 0;                ///< computation before the collective, or all if there is none
   CollectiveId collective = OpGraph::kNone;  ///< kNone: the stretch has no exchange
   std::int64_t inside_ns = 0;                ///< computation during the collective
+  std::int64_t exchanged_ns = 0;             ///< what the rank's own exchanges take of the collective
   std::int64_t idle_ns = 0;                  ///< what the rank waits for slower ones during the collective
   std::int64_t after_ns = 0;                 ///< computation after the collective
 };

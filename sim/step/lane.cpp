@@ -14,6 +14,7 @@ void Lane::begin(OpGraph& graph, std::uint32_t rank, int gpu, StepDetail detail,
   send_ = {OpGraph::kNone, OpGraph::kNone};
   shared_ = nullptr;
   waits_.clear();
+  work_ns_ = 0;
   time_ = {};
   inside_ = {};
 }
@@ -37,6 +38,26 @@ void Lane::compute(std::int64_t time_ns, Cause cause) {
   // One cause for all lets operations merge; time() knows the causes.
   const Cause booked = detail_ == StepDetail::micro_batches ? Cause::linear : cause;
   graph_->add_work(compute_, SimTime{time_ns}, booked, waits_);
+  work_ns_ += time_ns;
+  waits_.clear();
+}
+
+// Ranks that compute a micro-batch together go at the pace of the slowest host.
+void Lane::add_launch_wait(std::int64_t time_ns, std::int64_t most_ahead_ns) {
+  if (time_ns == 0) return;
+  graph_->add_launch_wait(compute_, SimTime{time_ns}, SimTime{work_ns_},
+                          SimTime{shared_ == nullptr ? most_ahead_ns : 0}, waits_);
+  work_ns_ += time_ns;
+  waits_.clear();
+}
+
+void Lane::launch_wait(std::int64_t time_ns, std::int64_t most_ahead_ns) {
+  time_.add(Cause::host, time_ns);
+  add_launch_wait(time_ns, most_ahead_ns);
+}
+
+void Lane::host_reads() {
+  graph_->add_launch_wait(compute_, {}, SimTime{work_ns_}, {}, waits_);
   waits_.clear();
 }
 
@@ -51,6 +72,7 @@ void Lane::add(const PassSegment& segment, const RingPrice* attention) {
     case PassSegment::Kind::host_copy:
       return host_copy(segment.time_ns);
     case PassSegment::Kind::host:
+      if (segment.cause == Cause::host) return launch_wait(segment.time_ns, segment.most_ahead_ns);
       return host(segment.time_ns, segment.cause);
   }
 }
@@ -74,10 +96,12 @@ void Lane::host_copy(std::int64_t time_ns) {
     return;
   }
   waits_.assign(1, transfer(stream(exchange_), time_ns, Cause::states, {}));
+  work_ns_ += time_ns;
 }
 
-void Lane::merged_work(std::int64_t time_ns) {
-  compute(time_ns, Cause::linear);
+void Lane::merged_work(std::int64_t time_ns, std::int64_t wait_ns, std::int64_t most_ahead_ns) {
+  add_launch_wait(wait_ns, most_ahead_ns);
+  compute(time_ns - wait_ns, Cause::linear);
 }
 
 OpId Lane::transfer(StreamId on, std::int64_t time_ns, Cause cause, std::span<const LinkUse> uses) {
@@ -104,12 +128,14 @@ void Lane::exchange(const PassSegment& segment) {
       needs_links() ? links_->of_group(gpu_, segment) : std::span<const LinkUse>();
   const OpId done = transfer(stream(exchange_), segment.time_ns, segment.cause, uses);
   waits_.assign(1, done);
+  work_ns_ += segment.time_ns;
 }
 
-void Lane::arrive(CollectiveId collective, Cause cause) {
+void Lane::arrive(CollectiveId collective, Cause cause, std::int64_t own_ns) {
   wait_for(graph_->last_op(compute_));
   const OpId done = graph_->join(stream(exchange_), collective, cause, waits_);
   waits_.assign(1, done);
+  work_ns_ += own_ns;
 }
 
 void Lane::book_inside(std::int64_t computed_ns, std::int64_t idle_ns) {
@@ -125,6 +151,7 @@ std::span<const LinkUse> Lane::ring_links(const RingPrice& ring) const {
 void Lane::attention(const RingPrice& ring, Cause cause) {
   const WorkTime time = attention_time(ring, cause, slow_down_);
   time_ += time;
+  const std::int64_t work_before_ns = work_ns_;
   if (ring.steps == 1 || detail_ == StepDetail::micro_batches) {
     compute(time.total_ns, cause);
     return;
@@ -138,6 +165,7 @@ void Lane::attention(const RingPrice& ring, Cause cause) {
     wait_for(arrived);
   }
   if (ring.windowed_ns > 0) compute(slowed_ns(ring.windowed_ns, slow_down_), cause);
+  work_ns_ = work_before_ns + time.total_ns;
 }
 
 OpId Lane::send(const MicroBatchPrice& price, bool is_forward, int to_gpu, bool is_in_node) {

@@ -36,15 +36,20 @@ class Lane {
   void work(std::int64_t time_ns, Cause cause);
   /// Adds work of the host for which computation waits. It takes the same on a slow GPU.
   void host(std::int64_t time_ns, Cause cause);
-  /// Adds work that takes this long on this GPU and may be merged with neighbouring work. The caller must
-  /// book() its causes.
-  void merged_work(std::int64_t time_ns);
+  /// Adds a wait for launches of the host, which is shorter where the host got ahead, at most so far.
+  void launch_wait(std::int64_t time_ns, std::int64_t most_ahead_ns);
+  /// The host waits until the GPU has done all so far, and is no longer ahead.
+  void host_reads();
+  /// Adds work that takes this long on this GPU, of it so long a wait for launches, and may be merged with
+  /// neighbouring work. The caller must book() its causes.
+  void merged_work(std::int64_t time_ns, std::int64_t wait_ns = 0, std::int64_t most_ahead_ns = 0);
   void book(const WorkTime& time) { time_ += time; }
   /// From here on, the lane shares its exchanges with other lanes through `shared`, which is kept by
   /// reference. Null: the lane has exchanges of its own again.
   void share_exchanges(SharedExchanges* shared);
-  /// Takes part in a collective with other ranks; computation waits for it.
-  void arrive(CollectiveId collective, Cause cause);
+  /// Takes part in a collective with other ranks; computation waits for it. own_ns: what it takes of the
+  /// rank's own exchange, and not of waiting for others.
+  void arrive(CollectiveId collective, Cause cause, std::int64_t own_ns = 0);
   /// Books what the lane does inside the collective at which it has just arrived. The time is then not the
   /// collective's.
   void book_inside(std::int64_t computed_ns, std::int64_t idle_ns);
@@ -77,6 +82,7 @@ class Lane {
   // The given stream, which is added to the graph when it is first used.
   StreamId stream(StreamId& communication);
   void compute(std::int64_t time_ns, Cause cause);
+  void add_launch_wait(std::int64_t time_ns, std::int64_t most_ahead_ns);
   // A copy to or from the host takes the same on a slow GPU. Computation waits for it, as for an exchange
   // inside the rank.
   void host_copy(std::int64_t time_ns);
@@ -107,6 +113,7 @@ class Lane {
   SharedExchanges* shared_ = nullptr;
   std::size_t n_shared_ = 0;  // shared exchanges that the lane has taken part in
   std::vector<OpId> waits_;
+  std::int64_t work_ns_ = 0;  // of the stream so far: computation, waits for launches, exchanges of its own
   WorkTime time_;
   InsideTime inside_;
 };

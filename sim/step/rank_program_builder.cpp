@@ -39,14 +39,17 @@ void RankProgramBuilder::optimizer(std::size_t chunk) {
   lane.work(states.optimizer_ns, Cause::optimizer);
   if (states.optimizer_host_ns <= states.optimizer_ns) return;
   const std::size_t n = work_->micro_batches.size();
-  const std::int64_t lead_ns =
-      n == 0 ? 0 : host_wait(*work_->micro_batches[n - 1].price, work_->plan_of(n - 1).chunks[chunk]).lead_ns;
-  lane.host(std::max<std::int64_t>(0, states.optimizer_host_ns - states.optimizer_ns - lead_ns), Cause::host);
+  HostWait host;
+  if (n > 0) host = host_wait(*work_->micro_batches[n - 1].price, work_->plan_of(n - 1).chunks[chunk]);
+  lane.launch_wait(std::max<std::int64_t>(0, states.optimizer_host_ns - states.optimizer_ns - host.lead_ns),
+                   host.most_ahead_ns);
 }
 
-std::int64_t RankProgramBuilder::host_lead_ns() {
-  if (!host_lead_ns_) host_lead_ns_ = host_wait(*price_, *shape_).lead_ns;
-  return *host_lead_ns_;
+// Adds up the gradients of a unit, where this is not the step's first micro-batch.
+void RankProgramBuilder::add_sum(Lane& lane, const StateUnit& unit) {
+  lane.work(unit.sum_ns, Cause::linear);
+  if (unit.sum_wait_ns > 0 && list().host().lead_ns == 0)
+    lane.launch_wait(unit.sum_wait_ns, list().host().most_ahead_ns);
 }
 
 const std::vector<OrderedPass>& RankProgramBuilder::passes(int n_micro_batches) {
@@ -90,15 +93,15 @@ OpId RankProgramBuilder::make_pass(const OrderedPass& pass) {
   shape_ = &work_->plan_of(micro_batch).chunks[chunk];
   is_forward_ = is_forward;
   list_.reset();
-  host_lead_ns_.reset();
   times_ = work_->micro_batches[micro_batch].times;
-  layer_ns_.fill(kUnknown);
+  layers_.fill({});
   OpId sent = OpGraph::kNone;
   if (is_forward) {
     forward(chunk, micro_batch == 0);
     if (chunk < last_chunk()) sent = lane.send(price, true, lane_of(chunk + 1).gpu(), sends_in_node(chunk));
   } else {
     backward(chunk, micro_batch == 0, micro_batch + 1 == work_->micro_batches.size());
+    if (price.host.launch_s > 0 && price.host.loss_reads > 0) lane.host_reads();
     if (chunk > 0) sent = lane.send(price, false, lane_of(chunk - 1).gpu(), sends_in_node(chunk - 1));
   }
   passes_->push_back({.lane = static_cast<std::uint32_t>(rank_ * lanes_.size() + chunk % lanes_.size()),
@@ -122,10 +125,10 @@ void RankProgramBuilder::forward(std::size_t chunk_index, bool is_first) {
   if (by_segment()) {
     add_segments(lane, {.kind = PassPart::Kind::overhead});
   } else {
-    const std::int64_t time_ns = book_pass(lane);
-    const PassPart overhead{.kind = PassPart::Kind::overhead};
-    lane.merged_work(gathers ? part_time(list(), overhead).total_ns : time_ns);
-    if (!gathers) return;
+    const WholeTime pass = book_pass(lane);
+    if (!gathers) return lane.merged_work(pass.total_ns, pass.wait_ns, pass.most_ahead_ns);
+    const WholeTime overhead = part({.kind = PassPart::Kind::overhead}, 1);
+    lane.merged_work(overhead.total_ns, overhead.wait_ns, overhead.most_ahead_ns);
   }
   const std::vector<StateUnit>& units = plan_->states[chunk_index].units;
   if (!gathers && makes_at_once(lane, units)) return;
@@ -145,15 +148,12 @@ void RankProgramBuilder::backward(std::size_t chunk_index, bool is_first, bool i
   const bool reduces = reduces_during_backward(plan, is_last);
   const auto add_sums = [&](std::span<const StateUnit> of_units) {
     if (is_first) return;
-    for (const StateUnit& unit : of_units) {
-      lane.work(unit.sum_ns, Cause::linear);
-      if (unit.sum_wait_ns > 0 && host_lead_ns() == 0) lane.host(unit.sum_wait_ns, Cause::host);
-    }
+    for (const StateUnit& unit : of_units) add_sum(lane, unit);
   };
   if (!by_segment()) {
-    const std::int64_t time_ns = book_pass(lane);
+    const WholeTime pass = book_pass(lane);
     if (!reduces) {
-      lane.merged_work(time_ns);
+      lane.merged_work(pass.total_ns, pass.wait_ns, pass.most_ahead_ns);
       return add_sums(units);
     }
   }
@@ -172,15 +172,24 @@ void RankProgramBuilder::backward(std::size_t chunk_index, bool is_first, bool i
 }
 
 // Books what a pass computes that is not made segment by segment. Returns its time.
-std::int64_t RankProgramBuilder::book_pass(Lane& lane) {
+RankProgramBuilder::WholeTime RankProgramBuilder::book_pass(Lane& lane) {
   if (times_ == nullptr) {
     const WorkTime time = pass_time(list(), lane.slow_down());
     lane.book(time);
-    return time.total_ns;
+    return {time.total_ns, time.of(Cause::host), list().host().most_ahead_ns};
   }
-  if (!is_forward_) return times_->both.total_ns - times_->forward_ns;
+  const std::int64_t most_ahead_ns = times_->most_ahead_ns;
+  if (!is_forward_)
+    return {times_->both.total_ns - times_->forward_ns,
+            times_->both.of(Cause::host) - times_->forward_wait_ns, most_ahead_ns};
   lane.book(times_->both);
-  return times_->forward_ns;
+  return {times_->forward_ns, times_->forward_wait_ns, most_ahead_ns};
+}
+
+// A part of the pass that is made, of its layers one.
+RankProgramBuilder::WholeTime RankProgramBuilder::part(const PassPart& part, double slow_down) {
+  const PassSegment wait = list().waits_for_host(part);
+  return {part_time(list(), part, slow_down).total_ns, wait.time_ns, wait.most_ahead_ns};
 }
 
 // Makes the layers of these units as a whole, if ranks share experts. False if they must be made one by one.
@@ -191,7 +200,7 @@ bool RankProgramBuilder::makes_at_once(Lane& lane, std::span<const StateUnit> un
   lane.book(stretch->time);
   lane.merged_work(stretch->before_ns);
   if (stretch->collective == OpGraph::kNone) return true;
-  lane.arrive(stretch->collective, Cause::expert);
+  lane.arrive(stretch->collective, Cause::expert, stretch->inside_ns + stretch->exchanged_ns);
   lane.book_inside(stretch->inside_ns, stretch->idle_ns);
   lane.merged_work(stretch->after_ns);
   return true;
@@ -204,17 +213,22 @@ void RankProgramBuilder::compute(Lane& lane, const StateUnit& unit) {
       for (int n = 0; n < part.times; ++n) add_segments(lane, part);
       return;
     }
-    const bool is_layer = part.kind == PassPart::Kind::layers;
-    std::int64_t& known = layer_ns_[is_layer ? part.layer.index() : kNLayerForms];
-    if (known == kUnknown || !is_layer) known = part_time(list(), part, lane.slow_down()).total_ns;
-    lane.merged_work(part.times * known);
+    WholeTime one;
+    if (part.kind == PassPart::Kind::layers) {
+      std::optional<WholeTime>& known = layers_[part.layer.index()];
+      if (!known) known = this->part(part, lane.slow_down());
+      one = *known;
+    } else {
+      one = this->part(part, lane.slow_down());
+    }
+    lane.merged_work(part.times * one.total_ns, part.times * one.wait_ns, one.most_ahead_ns);
   });
 }
 
 void RankProgramBuilder::add_segments(Lane& lane, const PassPart& part) {
   list().for_each_segment(part, [&](const PassSegment& segment, const SegmentPlace& place) {
     if (segment.kind == PassSegment::Kind::exchange && segment.cause == Cause::expert && experts_->any()) {
-      lane.arrive(experts_->next(place, lane.gpu()), segment.cause);
+      lane.arrive(experts_->next(place, lane.gpu()), segment.cause, segment.time_ns);
     } else {
       lane.add(segment, place.attention);
     }

@@ -52,11 +52,18 @@ class RankProgramBuilder {
 
   void sync_before(std::size_t micro_batch);
   void optimizer(std::size_t chunk);
-  std::int64_t host_lead_ns();
+  void add_sum(Lane& lane, const StateUnit& unit);
   void forward(std::size_t chunk_index, bool is_first);
   void backward(std::size_t chunk_index, bool is_first, bool is_last);
   const PassList& list();
-  std::int64_t book_pass(Lane& lane);
+  // A pass or a part of it: its time, and what of it is waiting for launches.
+  struct WholeTime {
+    std::int64_t total_ns = 0;
+    std::int64_t wait_ns = 0;
+    std::int64_t most_ahead_ns = 0;
+  };
+  WholeTime book_pass(Lane& lane);
+  WholeTime part(const PassPart& part, double slow_down);
   bool makes_at_once(Lane& lane, std::span<const StateUnit> units);
   void compute(Lane& lane, const StateUnit& unit);
   void add_segments(Lane& lane, const PassPart& part);
@@ -76,12 +83,10 @@ class RankProgramBuilder {
   const MicroBatchPrice* price_ = nullptr;
   const ChunkShape* shape_ = nullptr;
   bool is_forward_ = true;
-  std::optional<PassList> list_;              // made where it is asked for
-  std::optional<std::int64_t> host_lead_ns_;  // at its end, found where it is asked for
-  const MicroBatchTimes* times_ = nullptr;    // of its micro-batch
-  // Where layers are single operations: the time of a layer of the pass by form, or kUnknown.
-  static constexpr std::int64_t kUnknown = -1;
-  std::array<std::int64_t, kNLayerForms + 1> layer_ns_ = {};
+  std::optional<PassList> list_;            // made where it is asked for
+  const MicroBatchTimes* times_ = nullptr;  // of its micro-batch
+  // Where layers are single operations: a layer of the pass by form, once it is known.
+  std::array<std::optional<WholeTime>, kNLayerForms> layers_ = {};
 
   std::vector<OpId> sent_;  // [n_passes] what passes send to the next chunk
   // The key is schedule, stages, chunks of a stage, and micro-batches.

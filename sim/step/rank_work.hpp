@@ -45,7 +45,9 @@ struct SyncPoint {
 /// What the passes of a micro-batch through a plan's only chunk take where nothing slows them down.
 struct MicroBatchTimes {
   std::int64_t forward_ns = 0;
-  WorkTime both;  ///< forward and backward
+  std::int64_t forward_wait_ns = 0;  ///< for launches, of forward_ns
+  std::int64_t most_ahead_ns = 0;    ///< PassSegment's
+  WorkTime both;                     ///< forward and backward
 };
 
 /// A micro-batch of a rank.

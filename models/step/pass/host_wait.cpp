@@ -118,6 +118,7 @@ void for_each_launched(const MicroBatchPrice& price, const ChunkShape& chunk, Vi
 HostWait wait_of(const Race& race, bool reads_loss) {
   HostWait wait{.wait_ns = nanoseconds(race.wait_s),
                 .lead_ns = reads_loss ? 0 : nanoseconds(race.lead_s),
+                .most_ahead_ns = race.has_waited ? 0 : nanoseconds(race.queued_s),
                 .launched_s = race.launched_s};
   for (std::size_t i = 0; i < kNHostPlaces; ++i)
     wait.part_wait_ns[i] = static_cast<std::int64_t>(1e9 * race.wait_of_part_s[i]);
@@ -136,8 +137,8 @@ HostWait wait_over(bool reads_loss, ForEach for_each) {
   const Race first = run({});
   if (reads_loss) return wait_of(first, true);
   const bool is_ahead = first.run_s > first.launched_s && !first.has_waited;
-  const double queued_s =
-      first.n_launches < kQueuedLaunches ? kQueuedLaunches * first.run_s / first.n_launches : first.queued_s;
+  const bool fills_queue = first.n_launches >= kQueuedLaunches || first.n_launches == 0;
+  const double queued_s = fills_queue ? first.queued_s : kQueuedLaunches * first.run_s / first.n_launches;
   return wait_of(run({.lead_s = is_ahead ? queued_s : first.lead_s, .queued_s = queued_s}), false);
 }
 

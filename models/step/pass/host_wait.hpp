@@ -37,6 +37,8 @@ struct HostWait {
   /// How much later the GPU is done than the host at the end of the micro-batch. Launches that follow hide
   /// behind this time.
   std::int64_t lead_ns = 0;
+  /// How far the host can be ahead, which is 0 where it waits for the GPU inside the micro-batch.
+  std::int64_t most_ahead_ns = 0;
   double launched_s = 0;  ///< time of the host for all launches
 };
 
@@ -45,7 +47,8 @@ struct HostWait {
 /// full, and from one micro-batch into the next: each micro-batch is taken to follow one like itself. So the
 /// GPU waits only where launches take longer than the kernels before them, and over a micro-batch whose
 /// phases all fit into the queue it takes the longer of the two sums. Where the host reads a value, it waits
-/// until the GPU has got there, and is no longer ahead.
+/// until the GPU has got there, and is no longer ahead. A GPU that waits for other GPUs lets its host get
+/// further ahead, which shortens these waits in a simulated step (LaunchWait).
 HostWait host_wait(const MicroBatchPrice& price, const ChunkShape& chunk);
 /// reads_loss: whether the host waits behind each micro-batch.
 HostWait host_wait(std::span<const LaunchedPhases> phases, bool reads_loss = false);

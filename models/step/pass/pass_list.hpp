@@ -79,10 +79,15 @@ class PassList {
   PassSegment waits_for_host(const PassPart& part) const {
     PassSegment wait{.kind = PassSegment::Kind::host, .cause = Cause::host};
     if (price_.host.launch_s <= 0) return wait;
-    if (!host_) host_ = host_wait(price_, chunk_);
-    wait.time_ns = part.kind == PassPart::Kind::overhead ? host_->unplaced_ns
-                                                         : host_->part_wait_ns[place_of(part, is_forward_)];
+    wait.time_ns = part.kind == PassPart::Kind::overhead ? host().unplaced_ns
+                                                         : host().part_wait_ns[place_of(part, is_forward_)];
+    wait.most_ahead_ns = host().most_ahead_ns;
     return wait;
+  }
+  /// How the micro-batch runs beside its host.
+  const HostWait& host() const {
+    if (!host_) host_ = host_wait(price_, chunk_);
+    return *host_;
   }
   /// Calls visit(const PassSegment&, const SegmentPlace&) for all segments of a part, of one of its layers.
   template <typename Visit>

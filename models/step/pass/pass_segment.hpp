@@ -29,6 +29,7 @@ struct PassSegment {
   /// How often, from the segment's beginning to the end of its phase, the host waits until the GPU has done
   /// all that was launched.
   double n_host_waits = 0;
+  std::int64_t most_ahead_ns = 0;  ///< Only for a wait for launches: how far the host can be ahead.
   // Only for an exchange: its group, and what it sends.
   std::string_view op = {};
   int gpus = 1;

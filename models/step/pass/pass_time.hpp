@@ -13,6 +13,7 @@ struct WorkTime {
     by_cause_ns[static_cast<std::size_t>(cause)] += time_ns;
     total_ns += time_ns;
   }
+  std::int64_t of(Cause cause) const { return by_cause_ns[static_cast<std::size_t>(cause)]; }
   WorkTime& operator+=(const WorkTime& other) {
     for (std::size_t c = 0; c < by_cause_ns.size(); ++c) by_cause_ns[c] += other.by_cause_ns[c];
     total_ns += other.total_ns;

@@ -266,6 +266,11 @@ class RandomSteps {
     prices.embedding_backward = edge(9);
     prices.head_forward = edge(11);
     prices.head_backward = edge(13);
+    for (PricedPhase* phase :
+         {&prices.embedding_forward, &prices.embedding_backward, &prices.head_forward, &prices.head_backward,
+          &prices.layers[0].forward, &prices.layers[0].recompute, &prices.layers[0].backward,
+          &prices.layers[1].forward, &prices.layers[1].recompute, &prices.layers[1].backward})
+      phase->n_kernels = static_cast<double>(shards_generator_() % 600);
     return prices;
   }
 
@@ -281,6 +286,12 @@ class RandomSteps {
     const bool copies = shards_generator_() % 4 == 0;
     const bool waits = shards_generator_() % 4 == 0;
     const bool moves = plan.sequence_gpus() > 1 && shards_generator_() % 4 == 0;
+    if (shards_generator_() % 3 == 0) {
+      price.host.launch_s =
+          1e-11 * static_cast<double>(shards_generator_() % static_cast<unsigned>(most_ns_));
+      price.host.recomputed_launch_s = 3 * price.host.launch_s;
+      price.host.loss_reads = static_cast<int>(shards_generator_() % 3);
+    }
     std::int64_t time_ns = 0;
     for (const LayerKind kind : {LayerKind::dense, LayerKind::expert}) {
       for (const LayerPhase behind : {LayerPhase::forward, LayerPhase::recompute, LayerPhase::backward}) {

@@ -84,6 +84,8 @@ TEST_CASE("A longer pack, a slower GPU and one more rank never end a step earlie
   RandomSteps steps(5);
   for (int i = 0; i < 2000; ++i) {
     RandomStep step = steps.next();
+    // What a full queue of launches takes is an estimate, which is not monotonic to the nanosecond.
+    for (MicroBatchPrice& price : step.prices) price.host = {};
     const std::int64_t before_ns = step_ns(step.ranks, StepDetail::micro_batches);
     std::vector<RankWork> fewer = step.ranks;
     fewer.pop_back();
@@ -103,6 +105,7 @@ TEST_CASE("Busy, exposed and idle time of a GPU add up to the step; only what it
   OpGraph graph(false);
   OpEngine engine;
   OpAccount account;
+  int n_shorter = 0;
   for (int i = 0; i < 1000; ++i) {
     const RandomStep step = steps.next();
     builder.build(step.ranks, graph);
@@ -117,11 +120,16 @@ TEST_CASE("Busy, exposed and idle time of a GPU add up to the step; only what it
         // Their kernels and exchanges share a cause.
         if (cause == Cause::sequence || cause == Cause::expert) continue;
         const bool is_exchange = cause == Cause::tensor || cause == Cause::states || cause == Cause::pipeline;
-        REQUIRE(account.ranks[lane].busy[c].ns == (is_exchange ? 0 : work_ns[c]));
+        const std::int64_t busy_ns = account.ranks[lane].busy[c].ns;
+        // Waits for launches are shorter where a host got ahead.
+        REQUIRE(busy_ns <= work_ns[c]);
+        if (cause != Cause::host) REQUIRE(busy_ns == (is_exchange ? 0 : work_ns[c]));
+        n_shorter += busy_ns < work_ns[c] && cause == Cause::host ? 1 : 0;
       }
       REQUIRE(all == end);
     }
   }
+  CHECK(n_shorter > 0);
 }
 
 TEST_CASE("Wide links change no step") {

@@ -284,12 +284,13 @@ void check_optimizer(Mistakes& mistakes, const ParallelPlan& plan) {
 }
 
 void check_precision(Mistakes& mistakes, const Cluster& cluster, const ParallelPlan& plan) {
-  if (is_fp8(plan.precision) && !cluster.gpu.peak("fp8")) {
+  const PrecisionKind& kind = precision_kind(plan.precision);
+  if (is_narrow(plan.precision) && !cluster.gpu.peak(kind.peak)) {
     mistakes.push_back({{"precision"},
-                        "bf16 on a GPU whose file states no peak of fp8",
-                        std::string(precision_kind(plan.precision).name)});
+                        "bf16 on a GPU whose file states no peak of " + std::string(kind.peak),
+                        std::string(kind.name)});
   }
-  if (plan.fp8_gather && !(is_fp8(plan.precision) && shards_weights(plan)))
+  if (plan.fp8_gather && !(kind.peak == "fp8" && shards_weights(plan)))
     mistakes.push_back({{"fp8_gather"}, "false without an fp8 precision and ZeRO 3", "true"});
 }
 
@@ -328,7 +329,7 @@ void check_lora(Mistakes& mistakes, const Transformer& model, const ParallelPlan
   const std::string format(plan.frozen_weights->name);
   if (!is_lora && plan.frozen_weights != &kFrozenBf16)
     mistakes.push_back({{"frozen_weights"}, "bf16 without a lora_rank", format});
-  if (plan.frozen_weights->is_packed() && is_fp8(plan.precision))
+  if (plan.frozen_weights->is_packed() && is_narrow(plan.precision))
     mistakes.push_back({{"frozen_weights"}, "bf16 with an fp8 precision", format});
   for (std::size_t i = 0; i < kLoraTargets.size(); ++i) {
     if (!plan.lora_targets.has(i) || has_target(model, kLoraTargets[i].name)) continue;

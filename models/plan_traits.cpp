@@ -26,7 +26,7 @@ std::vector<PlanTrait> plan_traits(const Transformer& model, const ParallelPlan&
   add(model.has_experts(), PlanTrait::experts);
   add(plan.lora_rank > 0, PlanTrait::lora);
   add(plan.offload.any(), PlanTrait::offload);
-  add(is_fp8(plan.precision), PlanTrait::fp8);
+  add(is_narrow(plan.precision), PlanTrait::fp8);
   add(plan.frozen_weights->is_packed(), PlanTrait::qlora);
   add(plan.mlp_tiles > 1 || plan.loss_tiles > 1, PlanTrait::tiles);
   return traits;

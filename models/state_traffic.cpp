@@ -19,7 +19,7 @@ bool casts_in_passes(const ParallelPlan& plan) {
 }
 
 bool casts_weights_in_passes(const ParallelPlan& plan) {
-  return is_fp8(plan.precision) && shards_weights(plan) && !plan.fp8_gather;
+  return is_narrow(plan.precision) && shards_weights(plan) && !plan.fp8_gather;
 }
 
 int shard_gpus(const ParallelPlan& plan) {

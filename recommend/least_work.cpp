@@ -49,8 +49,10 @@ bool any_plan(const Scenario& scenario, auto has) {
 
 double peak_flop_per_s(const Scenario& scenario) {
   double peak = scenario.cluster.gpu.peak("bf16").value_or(0);
-  if (any_plan(scenario, [](const ParallelPlan& plan) { return is_fp8(plan.precision); }))
-    peak = std::max(peak, scenario.cluster.gpu.peak("fp8").value_or(0));
+  for (const PrecisionKind& kind : kPrecisions) {
+    if (any_plan(scenario, [&](const ParallelPlan& plan) { return plan.precision == kind.value; }))
+      peak = std::max(peak, scenario.cluster.gpu.peak(kind.peak).value_or(0));
+  }
   return peak;
 }
 

@@ -13,7 +13,7 @@ struct TrainingStack {
   std::string_view parallelism = {};  ///< what it does in another way than the profile, as keys of a scenario
 };
 
-inline constexpr std::array<TrainingStack, 15> kTrainingStacks = {{
+inline constexpr std::array<TrainingStack, 16> kTrainingStacks = {{
     {"transformers", "Hugging Face Trainer, axolotl or LLaMA-Factory, without fused kernels",
      "transformers-h100", R"("loss_reads": 1)"},
     {"transformers-4", "Hugging Face Trainer with transformers before 5.0, which loops over experts",
@@ -28,6 +28,8 @@ inline constexpr std::array<TrainingStack, 15> kTrainingStacks = {{
     {"deepspeed", "DeepSpeed with Ulysses and fused kernels", "deepspeed-ulysses-h100"},
     {"torchtitan", "torchtitan, or FSDP2 with compiled layers", "torchtitan-fsdp2-a100"},
     {"nemo", "NeMo or Megatron-Bridge", "nemo-megatron-h100"},
+    {"megatron-lm", "Megatron-LM without NeMo", "any-framework-h100",
+     R"("kernels": "transformer_engine", "loss": "vocabulary_parallel", "splits_experts": true, "overlaps_gather": true, "overlaps_tensor": true)"},
     {"automodel", "NeMo AutoModel", "nemo-automodel-h100"},
     {"llm-foundry", "LLM Foundry", "llm-foundry-fsdp-h100"},
     {"megatron-deepspeed", "Megatron-DeepSpeed", "megatron-deepspeed-a100"},

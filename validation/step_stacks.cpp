@@ -54,8 +54,7 @@ const std::vector<StepStack>& step_stacks() {
                      .sources = {"dgxc_llama3.1", "dgxc_nemotron4", "dgxc_gpt3"},
                      .gpu = "h100-sxm-80gb",
                      .hardware = "h100-sxm-public",
-                     .description =
-                         "NVIDIA NeMo and Megatron-LM on 8 to 2048 H100 (DGX Cloud benchmarking)"}}},
+                     .description = "NVIDIA NeMo on 8 to 2048 H100 (DGX Cloud benchmarking)"}}},
       {.name = "Megatron-Bridge",
        .source_starts = {"mbridge_"},
        .kernels = &kTransformerEngineKernels,

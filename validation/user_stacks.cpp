@@ -45,8 +45,9 @@ double tokens_per_gpu(const PublishedStep& step) {
 // The profile that packsim new --stack names for such a stack; torchtune has none, and runs eager or compiled
 // layers as transformers does.
 const char* profile_name(const PublishedStep& step) {
-  return step.plan.execution.kernels == &kTransformerEngineKernels ? "nemo-megatron-h100"
-                                                                   : "transformers-h100";
+  if (step.plan.execution.kernels != &kTransformerEngineKernels) return "transformers-h100";
+  const bool is_of_deepspeed = step.id.find("megatron-deepspeed") != std::string::npos;
+  return is_of_deepspeed ? "megatron-deepspeed-a100" : "any-framework-h100";
 }
 
 // Where a fit keeps what it tries.

@@ -22,7 +22,7 @@ KERNEL_KINDS: dict[str, dict[str, str | tuple[str, ...]]] = {
         "k": "count",
         "layout": ("tn", "nn", "nt"),
         "cache": _CACHES,
-        "dtype": ("bf16", "bf16_into_fp32", "fp8", "fp8_block"),
+        "dtype": ("bf16", "bf16_into_fp32", "fp8", "fp8_block", "mxfp8", "nvfp4"),
     },
     "attention": {
         "pass": _PASSES,

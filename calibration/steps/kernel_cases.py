@@ -54,7 +54,7 @@ def _sets(case: KernelCase, toolbox: Toolbox, size_bytes: int, make: Callable[[]
 def _gemm(case: KernelCase, toolbox: Toolbox) -> PreparedKernel:
     m, n, k, layout = case.integer("m"), case.integer("n"), case.integer("k"), case.value("layout")
     dtype = case.value("dtype")
-    if dtype.startswith("fp8"):
+    if dtype in ("fp8", "fp8_block"):
         return _fp8_gemm(case, toolbox)
     if dtype != "bf16":
         raise Unavailable(f"products of dtype {dtype} are not measured here")

@@ -15,7 +15,7 @@
 #include "models/coverage/coverage.hpp"
 #include "models/coverage/measurement_list.hpp"
 #include "models/coverage/schedule_kernels.hpp"
-#include "models/kernels/fp8_gemm_time.hpp"
+#include "models/kernels/narrow_gemm_time.hpp"
 #include "models/kernels/gemm_shapes.hpp"
 #include "models/kernels/transfer_profile.hpp"
 #include "reports/text/numbers.hpp"

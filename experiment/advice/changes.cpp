@@ -85,8 +85,9 @@ Found flash_attention_3(const Scenario& scenario, const StrategySpec&) {
 }
 
 Found fp8_products(const Scenario& scenario, const StrategySpec& spec) {
-  if (!scenario.cluster.gpu.peak("fp8") || is_fp8(base_plan(scenario, spec).precision)) return {};
-  return parallelism(scenario, spec, "precision=fp8_current");
+  const Gpu& gpu = scenario.cluster.gpu;
+  if (!gpu.peak("fp8") || is_narrow(base_plan(scenario, spec).precision)) return {};
+  return parallelism(scenario, spec, gpu.peak("mxfp8") ? "precision=mxfp8" : "precision=fp8_current");
 }
 
 bool has_eager_kernels(const Scenario& scenario, const StrategySpec& spec) {

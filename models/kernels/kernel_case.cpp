@@ -31,10 +31,10 @@ const std::vector<KernelKind> kKinds = {
       {"k", count},
       {"layout", word, {"tn", "nn", "nt"}},
       {"cache", word, kCaches},
-      {"dtype", word, {"bf16", "bf16_into_fp32", "fp8", "fp8_block"}, "bf16"}},
+      {"dtype", word, {"bf16", "bf16_into_fp32", "fp8", "fp8_block", "mxfp8", "nvfp4"}, "bf16"}},
      "matrix product, m x k by k x n. tn: forward; nn: gradient of the input; nt: of the weights. "
      "bf16_into_fp32: added to fp32 sums, as Megatron adds gradients of weights. fp8: one scale a tensor; "
-     "fp8_block: a scale for each block of 128"},
+     "fp8_block: a scale for each block of 128; mxfp8 and nvfp4: for each of 32 and 16, in the tensor core"},
     {"attention",
      {{"pass", word, kPasses},
       {"docs", documents},
@@ -310,7 +310,7 @@ double kernel_flop(const KernelCase& kernel) {
 double kernel_bytes(const KernelCase& kernel) {
   if (kernel.kernel() == "gemm") {
     const std::string& dtype = kernel.value("dtype");
-    const double operand_bytes = dtype.starts_with("fp8") ? 1 : kBf16Bytes;
+    const double operand_bytes = precision_of_dtype(dtype).value_bytes;
     // Sums of fp32 are read and written.
     const double out_bytes = dtype == "bf16_into_fp32" ? 2 * kFp32Bytes : kBf16Bytes;
     return operand_bytes *

@@ -22,7 +22,7 @@ constexpr double kUsualL2Bytes = 50e6;
 
 // The peak that counts for products of a case or curve.
 std::string_view peak_format(std::string_view dtype) {
-  return dtype.starts_with("fp8") ? "fp8" : "bf16";
+  return precision_of_dtype(dtype).peak;
 }
 
 // Factors on the time of a kernel's work when it runs on another GPU.

@@ -232,7 +232,7 @@ struct OpList {
                     .out = layer.out_width().on_gpu(plan.split_degree(layer.copies)) / shares,
                     .in = layer.in_width().on_gpu(plan.split_degree(layer.copies)),
                     .per_launch = per_launch(layer.copies, n_alike)};
-    if (is_fp8(plan.precision) && part.tokens != LayerPart::Tokens::own) {
+    if (is_narrow(plan.precision) && part.tokens != LayerPart::Tokens::own) {
       quantise(product, shares_input ? 0 : n_local(layer.copies));
     } else if (casts_in_passes(plan)) {
       autocast(product, layer, n_alike);

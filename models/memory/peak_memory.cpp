@@ -59,19 +59,17 @@ double gathered_bytes(const ParallelPlan& plan, const GpuWeights& weights, doubl
   return element_bytes * (of(weights.dense, shard_gpus(plan)) + of(weights.experts, expert_shard_gpus(plan)));
 }
 
-constexpr double kFp8 = 1;
-
 // Bytes of a layer's weight as it is gathered: in 4 bits if it is kept so.
 double arriving_bytes(const ParallelPlan& plan) {
   if (plan.frozen_weights->is_packed()) return plan.frozen_weights->kept_bytes;
-  return plan.fp8_gather ? kFp8 : kBf16;
+  return plan.fp8_gather ? precision_kind(plan.precision).value_bytes : kBf16;
 }
 
-// Bytes of the fp8 copies that a pass makes of a gathered weight: one transposed and, unless it arrived in
-// fp8, one as it is.
+// Bytes of the quantised copies that a pass makes of a gathered weight: one transposed and, unless it arrived
+// quantised, one as it is.
 double quantised_bytes(const ParallelPlan& plan) {
-  if (!is_fp8(plan.precision)) return 0;
-  return plan.fp8_gather ? kFp8 : 2 * kFp8;
+  if (!is_narrow(plan.precision)) return 0;
+  return (plan.fp8_gather ? 1 : 2) * precision_kind(plan.precision).value_bytes;
 }
 
 // If a layer is gathered for each pass, its quantised copies count as gathered, not here.

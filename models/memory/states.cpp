@@ -9,7 +9,7 @@
 namespace packsim {
 namespace {
 
-constexpr double kFp8Copies = 2;  // quantised weights, as they are and transposed
+constexpr double kNarrowCopies = 2;  // quantised weights, as they are and transposed
 
 // Whether the optimizer of bf16 gradients makes an fp32 copy of them, as DeepSpeed's does for its masters.
 bool makes_fp32_copies(const ParallelPlan& plan) {
@@ -77,8 +77,9 @@ StateBytes stage_states(const Transformer& model, const ParallelPlan& plan, int 
     (plan.offload.weights ? states.host_bytes : states.weights_bytes) -=
         (kBf16 - plan.frozen_weights->kept_bytes) * elements_of_gpu(plan, frozen, shards_weights(plan));
   }
-  if (is_fp8(plan.precision) && !shards_weights(plan))
-    states.weights_bytes += kFp8Copies * stage_matrices(model, plan, stage).total();
+  if (is_narrow(plan.precision) && !shards_weights(plan))
+    states.weights_bytes += kNarrowCopies * precision_kind(plan.precision).value_bytes *
+                            stage_matrices(model, plan, stage).total();
   return states;
 }
 

@@ -20,8 +20,7 @@ GpuWeights sum_over_matrices(const Transformer& model, const ParallelPlan& plan,
   GpuWeights weights;
   for (const LinearLayer& layer : linear_layers(model, kind)) {
     const int gpus = plan.split_degree(layer.copies);
-    const double of_one =
-        elements(layer, layer.out_width().share(gpus), layer.in_width().share(gpus));
+    const double of_one = elements(layer, layer.out_width().share(gpus), layer.in_width().share(gpus));
     if (layer.copies > 1) {
       weights.experts += of_one * layer.copies / plan.ep_degree;
     } else {

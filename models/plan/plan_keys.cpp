@@ -185,15 +185,16 @@ const std::vector<PlanKey>& all_keys() {
       named_key<kFrozenFormats, &ParallelPlan::frozen_weights>(
           "frozen_weights",
           "How LoRA's frozen matrices of layers are kept: `bf16`, `nf4` (QLoRA): 4 bits a value and "
-          "quantised scales for blocks of 64, together 0.516 bytes a value, or `gptq`: 4 bits in groups of "
-          "128. Every pass turns them into bf16.",
+          "quantised scales for blocks of 64, together 0.516 bytes a value, or `gptq` or `awq`: 4 bits in "
+          "groups of 128. Every pass turns them into bf16.",
           {.said = "frozen weights in {}"}),
       named_key<kPrecisions, &ParallelPlan::precision>(
           "precision",
           "Number format of the matrix products of layers: `bf16`; `fp8_delayed` and `fp8_current`, with "
           "one scale for each tensor, from earlier steps or from its own values; `fp8_block`, with scales "
-          "for blocks of 1 x 128 and 128 x 128 values, as DeepSeek-V3 has them. The GPU's file has to state "
-          "a peak of fp8. Activations stay in bf16.",
+          "for blocks of 1 x 128 and 128 x 128 values, as DeepSeek-V3 has them; `mxfp8` and `nvfp4`, whose "
+          "blocks of 32 and 16 values Blackwell's tensor cores scale. The GPU's file has to state a peak of "
+          "the format. Activations stay in bf16.",
           {.said = "products in {}"}),
       named_key<kOptimizerKinds, &ParallelPlan::execution, &ExecutionStyle::optimizer>(
           "optimizer",

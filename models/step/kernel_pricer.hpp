@@ -39,7 +39,7 @@ struct PricedKernel : KernelTime {
 /// time rests on such prices.
 ///
 ///   elementwise backward  the forward kernel of the same op, times the ratio of the bytes that the two move
-///   fp8 products          those of bf16 by the peaks of formats (models/kernels/fp8_gemm_time.hpp), which
+///   fp8 products          those of bf16 by the peaks of formats (models/kernels/narrow_gemm_time.hpp), which
 ///                         count as extrapolated
 ///   memory-bound          their bytes at the rate of the profile's fastest copies, else of its fastest
 ///                         elementwise kernels, else at the share of the stated rate that an H100 reaches

@@ -97,7 +97,7 @@ double kept_layer_bytes(const ParallelPlan& plan) {
 // Bytes of each element of a layer that is gathered. LoRA gathers adapters alone where weights are not
 // sharded.
 double gathered_layer_bytes(const ParallelPlan& plan) {
-  if (plan.fp8_gather) return 1;
+  if (plan.fp8_gather) return precision_kind(plan.precision).value_bytes;
   return shards_weights(plan) ? kept_layer_bytes(plan) : kBf16Bytes;
 }
 
@@ -180,7 +180,7 @@ StatesPrice StepPricer::price_states(int chunk_index) {
 // Elements that are quantised once a step: all matrices of the GPU's layers, or its shards of them; 0 where
 // passes quantise weights.
 double StepPricer::cast_weights(int chunk_index) const {
-  if (!is_fp8(plan_.precision) || plan_.lora_rank > 0 || casts_weights_in_passes(plan_)) return 0;
+  if (!is_narrow(plan_.precision) || plan_.lora_rank > 0 || casts_weights_in_passes(plan_)) return 0;
   const ChunkShape shape = chunk(chunk_index);
   double elements = 0;
   for (const LayerKind kind : {LayerKind::dense, LayerKind::expert}) {

@@ -35,10 +35,18 @@ inline constexpr FrozenFormat kGptq = {.name = "gptq",
                                        .kept_bytes = 0.5 + 2.5 / 128,
                                        .made_bytes = 21.8};
 
-inline constexpr std::array<PolicyName<const FrozenFormat*>, 3> kFrozenFormats = {{
+/// AWQ's, kept as GPTQ's. One kernel unpacks them into fp16 where there are 1024 tokens or more, and another
+/// makes these bf16 (AutoAWQ, awq/modules/linear/gemm.py). Not measured.
+inline constexpr FrozenFormat kAwq = {.name = "awq",
+                                      .text = "frozen weights are in 4 bits, as AWQ's",
+                                      .kept_bytes = kGptq.kept_bytes,
+                                      .made_bytes = kGptq.kept_bytes + 2 + 4};
+
+inline constexpr std::array<PolicyName<const FrozenFormat*>, 4> kFrozenFormats = {{
     {&kFrozenBf16, kFrozenBf16.name, kFrozenBf16.text},
     {&kNf4, kNf4.name, kNf4.text},
     {&kGptq, kGptq.name, kGptq.text},
+    {&kAwq, kAwq.name, kAwq.text},
 }};
 
 }  // namespace packsim

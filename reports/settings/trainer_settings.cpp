@@ -43,7 +43,7 @@ void add_unsaid_parts(const ParallelPlan& plan, std::vector<std::string>& remark
   };
   add(plan.lora_rank > 0, fmt::format("LoRA of rank {} is not said.", plan.lora_rank));
   add(plan.frozen_weights->is_packed(), "Frozen weights in 4 bits are not said.");
-  add(is_fp8(plan.precision), "Matrix products in fp8 are not said.");
+  add(is_narrow(plan.precision), "Matrix products in fp8 are not said.");
   add(plan.mlp_tiles > 1, fmt::format("An MLP in {} tiles (ALST) is not said.", plan.mlp_tiles));
   add(plan.loss_tiles > 1, fmt::format("A loss in {} tiles is not said.", plan.loss_tiles));
   add(plan.offload.activations, "Inputs of checkpointed layers in host memory are not said.");

@@ -5,7 +5,7 @@
 namespace packsim {
 namespace {
 
-constexpr std::array<std::string_view, 4> kNumberFormats = {"bf16", "fp16", "fp8", "tf32"};
+constexpr std::array<std::string_view, 6> kNumberFormats = {"bf16", "fp16", "fp8", "mxfp8", "nvfp4", "tf32"};
 
 std::optional<double> optional_number(JsonReader& reader, std::string_view key) {
   return reader.has(key) ? std::optional(reader.number(key, 0)) : std::nullopt;

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <map>
 
-#include "models/kernels/fp8_gemm_time.hpp"
 #include "models/kernels/gemm_shapes.hpp"
+#include "models/kernels/narrow_gemm_time.hpp"
 #include "models/kernels/transfer_profile.hpp"
 #include "scenarios/loader/load_scenario.hpp"
 #include "scenarios/loader/profiles/read_hardware_profile.hpp"
@@ -32,7 +32,7 @@ std::map<std::string, std::vector<Fp8Prediction>> predict_fp8(const std::string&
   const std::string path = packsim_test::source_dir() + "/calibration/data/" + file + ".jsonl";
   for (const Measurement& row : read_measurements(path).measurements.rows) {
     if (row.kernel.integer("m") < 1024) continue;
-    const KernelTime time = fp8_gemm_time(profile, cluster.gpu, row.kernel, shapes);
+    const KernelTime time = narrow_gemm_time(profile, cluster.gpu, row.kernel, shapes);
     CHECK(time.evidence >= Evidence::extrapolated);
     predictions[row.library].push_back({std::log(time.time_s / row.median_s()), time.relative_error});
   }
@@ -55,7 +55,7 @@ std::map<std::string, std::vector<Fp8Prediction>> predict_fp8_gains(const std::s
       continue;
     }
     const KernelCase in_bf16 = row.kernel.with("dtype", "bf16");
-    const KernelTime fp8 = fp8_gemm_time(profile, load_gpu(gpu, kData), row.kernel, shapes);
+    const KernelTime fp8 = narrow_gemm_time(profile, load_gpu(gpu, kData), row.kernel, shapes);
     const double predicted = fp8.time_s / kernel_time(profile, in_bf16, shapes).time_s;
     const double gain = row.median_s() / bf16_s.at(in_bf16.text());
     predictions[row.kernel.value("dtype")].push_back({std::log(predicted / gain), fp8.relative_error});
@@ -102,4 +102,21 @@ TEST_CASE("The rule for products in fp8 gives the gain over bf16 that an H100 an
       CHECK(10 * inside >= 9 * static_cast<std::ptrdiff_t>(rows.size()));
     }
   }
+}
+
+// A large product is nearly all flop: 2^-.82 and 4^-.82 of its time in bf16.
+TEST_CASE("A Blackwell GPU multiplies faster in mxfp8 and in nvfp4, by the peaks of its file") {
+  Cluster cluster{
+      .name = "", .source = "", .gpu = load_gpu("gb200-186gb", kData), .nodes = 1, .gpus_per_node = 4};
+  const HardwareProfile profile = profile_on(load_hardware_profile("h100-sxm-public", kData), cluster);
+  GemmShapes shapes(profile);
+  const auto product = [&](const std::string& dtype) {
+    const KernelCase kernel = KernelCase::of("gemm", {"16384", "16384", "16384", "tn", "hot", dtype});
+    return known_kernel_time(profile, cluster.gpu, kernel, shapes);
+  };
+  const double bf16_s = product("bf16").time_s;
+  CHECK(product("mxfp8").time_s / bf16_s == Approx(std::pow(2, -0.82)).epsilon(0.02));
+  CHECK(product("nvfp4").time_s / bf16_s == Approx(std::pow(4, -0.82)).epsilon(0.02));
+  CHECK(product("fp8").relative_error < product("mxfp8").relative_error);
+  CHECK(product("mxfp8").relative_error < product("nvfp4").relative_error);
 }

@@ -58,7 +58,7 @@ TEST_CASE("No step is in the fits of two profiles, and none with experts, offloa
           stack.profiles, [&](const StackProfile& profile) { return is_fitted_to(profile, step); }));
     }
     CHECK(n_fits <= 1);
-    if (step.model.has_experts() || step.plan.offload.any() || is_fp8(step.plan.precision))
+    if (step.model.has_experts() || step.plan.offload.any() || is_narrow(step.plan.precision))
       CHECK(n_fits == 0);
   }
 }

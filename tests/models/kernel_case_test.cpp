@@ -38,9 +38,12 @@ TEST_CASE("A product is of bf16 unless its case says otherwise") {
   // Operands of one byte a value, results of two.
   CHECK(kernel_bytes(plain) == 2 * (16 * 64 + 64 * 32 + 16 * 32));
   CHECK(kernel_bytes(fp8) == 16 * 64 + 64 * 32 + 2 * 16 * 32);
+  // A value of fp4 has half a byte, and 16 share a byte of scale.
+  CHECK(kernel_bytes(plain.with("dtype", "nvfp4")) == (0.5 + 1.0 / 16) * (16 * 64 + 64 * 32) + 2 * 16 * 32);
   CHECK_THROWS_WITH(
       KernelCase::parse("gemm m=1 n=2 k=3 layout=nt cache=cold dtype=int8"),
-      Catch::Contains("dtype: expected one of bf16, bf16_into_fp32, fp8, fp8_block, got \"int8\""));
+      Catch::Contains(
+          "dtype: expected one of bf16, bf16_into_fp32, fp8, fp8_block, mxfp8, nvfp4, got \"int8\""));
 }
 
 TEST_CASE("Every kind of kernel reads back what it wrote") {

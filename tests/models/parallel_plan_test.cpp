@@ -59,6 +59,10 @@ TEST_CASE("fp8 needs a GPU that has it, and fp8 gathers need ZeRO 3") {
   plan.zero_stage = 3;
   plan.precision = Precision::bf16;
   CHECK(mistakes(kLlama8b, plan, hopper) == Mistakes{no_gather});
+  plan.precision = Precision::mxfp8;
+  CHECK(
+      mistakes(kLlama8b, plan, hopper) ==
+      Mistakes{"precision: expected bf16 on a GPU whose file states no peak of mxfp8, got mxfp8", no_gather});
 }
 
 TEST_CASE("Target modules are the model's, and frozen weights in 4 bits need LoRA in bf16") {

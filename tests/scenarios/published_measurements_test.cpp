@@ -179,6 +179,8 @@ TEST_CASE("Data sheets of GPUs agree with themselves and name their sources") {
     // Half the width, twice the rate; makers round the decimals.
     if (gpu.peak("tf32")) CHECK(*gpu.peak("tf32") == Approx(bf16 / 2).epsilon(0.02));
     if (gpu.peak("fp8")) CHECK(*gpu.peak("fp8") == Approx(bf16 * 2).epsilon(0.02));
+    CHECK(gpu.peak("mxfp8").value_or(bf16 * 2) == Approx(bf16 * 2).epsilon(0.02));
+    CHECK(gpu.peak("nvfp4").value_or(bf16 * 4) >= bf16 * 3.99);
   }
 }
 

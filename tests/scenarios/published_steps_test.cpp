@@ -62,7 +62,7 @@ std::string micro_batches_text(const PublishedStep& step) {
 }
 
 double peak_of(const PublishedStep& step) {
-  return step.cluster.gpu.peak(is_fp8(step.plan.precision) ? "fp8" : "bf16").value();
+  return step.cluster.gpu.peak(is_narrow(step.plan.precision) ? "fp8" : "bf16").value();
 }
 
 // What of the GPUs' peak a step reaches.

@@ -178,8 +178,8 @@ TEST_CASE("Choices of a plan are read by name, and other names refused with thos
   CHECK(read(R"("precision": "bf16")").plan.precision == Precision::bf16);
   const std::vector<std::pair<std::string, std::string>> names = {
       {"ring_layout", "contiguous, zigzag"},
-      {"frozen_weights", "bf16, nf4, gptq"},
-      {"precision", "bf16, fp8_delayed, fp8_current, fp8_block"},
+      {"frozen_weights", "bf16, nf4, gptq, awq"},
+      {"precision", "bf16, fp8_delayed, fp8_current, fp8_block, mxfp8, nvfp4"},
       {"checkpointing", kCheckpointings}};
   for (const auto& [key, known] : names) {
     for (const auto& [value, got] : kOtherKinds) {

@@ -212,7 +212,7 @@ TEST_CASE("Adapters are beside the modules that are named, and all matrices are 
 TEST_CASE("Frozen weights of 4 bits are made bf16 in each pass") {
   ParallelPlan plan = plan_of(1, 1);
   plan.lora_rank = 16;
-  for (const FrozenFormat* format : {&kNf4, &kGptq}) {
+  for (const FrozenFormat* format : {&kNf4, &kGptq, &kAwq}) {
     plan.frozen_weights = format;
     for (const KernelsOfOp& kernels : {KernelsOfOp(forward_kernels), KernelsOfOp(backward_kernels)}) {
       double bytes = 0;
@@ -225,16 +225,18 @@ TEST_CASE("Frozen weights of 4 bits are made bf16 in each pass") {
     }
   }
   CHECK(kNf4.made_bytes == Approx(2.516).epsilon(1e-3));  // 0.516 are read and 2 written
+  CHECK(kAwq.made_bytes == Approx(6.52).epsilon(1e-3));   // 0.52 are read, 2 written, and 2 + 2 cast
 }
 
 TEST_CASE("In fp8 a layer quantises each input once, and the gradients of outputs") {
   ParallelPlan plan = plan_of(1, 1);
   plan.precision = Precision::fp8_delayed;
+  std::string_view dtype = "fp8";
   const auto copied = [&](const KernelsOfOp& kernels) {
     double bytes = 0;
     for (const LayerOp& op : forward(kLlama8b, plan)) {
       if (op.kind != LayerOp::Kind::linear) continue;
-      CHECK(op.dtype == "fp8");
+      CHECK(op.dtype == dtype);
       for (const CountedKernel& use : kernels(op))
         if (use.kernel.kernel() == "copy") bytes += use.count * kernel_bytes(use.kernel);
     }
@@ -247,6 +249,10 @@ TEST_CASE("In fp8 a layer quantises each input once, and the gradients of output
   // The largest value first: 2 bytes more.
   plan.precision = Precision::fp8_current;
   CHECK(copied(forward_kernels) == 6.0 * (3 * 4096 + 14336));
+  dtype = "nvfp4";
+  plan.precision = Precision::nvfp4;
+  CHECK(copied(forward_kernels) == 5.0 * (3 * 4096 + 14336));
+  dtype = "fp8";
   // Weights that are gathered in bf16 are quantised in either pass; those of fp8 are not.
   plan.zero_stage = 3;
   const double weights = 4096.0 * (2 * 4096 + 2 * 1024 + 3 * 14336);

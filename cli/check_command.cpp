@@ -7,6 +7,7 @@
 #include <functional>
 #include <iterator>
 #include <memory>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -33,6 +34,7 @@
 #include "reports/text/reliability_text.hpp"
 #include "scenarios/loader/json/problems.hpp"
 #include "scenarios/loader/lengths/draw_lengths.hpp"
+#include "scenarios/search_space/search_dimensions.hpp"
 
 namespace packsim {
 namespace {
@@ -153,14 +155,21 @@ void add_group(std::string& text, const Scenario& scenario, const StrategySpec& 
 
 // Prints what a strategy that chooses its own groups may choose from.
 void add_choice(std::string& text, const Scenario& scenario, const StrategySpec& spec) {
-  std::vector<int> stages = choice_of_zero_stages(scenario, spec);
-  if (stages.empty()) stages = {base_plan(scenario, spec).zero_stage};
+  const std::vector<ParallelPlan> plans = base_plans(scenario, spec);
+  std::string dimensions;
+  for (const SearchDimension* dimension : kSearchDimensions) {
+    std::set<int> values;
+    for (const ParallelPlan& plan : plans) values.insert(dimension->value(plan));
+    const bool is_plain = dimension != &kZeroStages && values == std::set<int>{1};
+    if (!dimension->shown.empty() && !is_plain)
+      dimensions += fmt::format("; {} {}", dimension->shown, fmt::join(values, ", "));
+  }
   const bool is_planner = chooses_groups(spec);
   const std::int64_t window = spec.options[kWindowIterations].value_or(0);
   const std::string window_text =
       window == 0 ? "the whole data set" : fmt::format("{} iteration{}", window, window == 1 ? "" : "s");
-  say(text, "    {} pack lengths, SP degrees and checkpointed layers; ZeRO stage {}; samples of up to {}{}\n",
-      is_planner ? "chooses" : "searches", fmt::join(stages, " or "),
+  say(text, "    {} pack lengths, SP degrees and checkpointed layers{}; samples of up to {}{}\n",
+      is_planner ? "chooses" : "searches", dimensions,
       spec.longest_tokens ? fmt::format("{} tokens", *spec.longest_tokens)
                           : "as many tokens as fit in memory",
       is_planner ? "; window: " + window_text : "");

@@ -20,7 +20,7 @@
 #include "experiment/plans/plan_of_file.hpp"
 #include "experiment/plans/plan_strategy.hpp"
 #include "experiment/plans/require_packs.hpp"
-#include "experiment/pricing/set_bounds.hpp"
+#include "experiment/bounds/set_bounds.hpp"
 #include "experiment/results/job_differences.hpp"
 #include "experiment/results/length_summary.hpp"
 #include "experiment/search/base_plans.hpp"

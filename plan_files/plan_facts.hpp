@@ -25,6 +25,7 @@ struct PlanFacts {
   int n_gpus = 1;       ///< that packs are placed on; tensor-parallel groups and pipelines count as one
   int tp_degree = 1;
   int pp_degree = 1;
+  int ep_degree = 1;
   int zero_stage = 0;
   int epochs = 1;
   std::int64_t tokens_per_iteration = 0;  ///< that was asked for; 0: none

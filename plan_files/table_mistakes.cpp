@@ -23,6 +23,7 @@ void check_facts(const PlanTables& tables, Mistakes& mistakes) {
   expect("n_gpus", facts.n_gpus, 1, kMostGpus);
   expect("tp_degree", facts.tp_degree, 1, kMostGpus);
   expect("pp_degree", facts.pp_degree, 1, kMostGpus);
+  expect("ep_degree", facts.ep_degree, 1, kMostGpus);
   expect("zero_stage", facts.zero_stage, 0, 3);
   expect("epochs", facts.epochs, 1, kMostPlanEpochs);
   expect("tokens_per_iteration", facts.tokens_per_iteration, 0, kMostTokensPerIteration);

@@ -44,11 +44,13 @@ struct StrategySpec : Policies {
   /// Whether packsim searches the strategy's plan (find_plan()). `groups` is then empty or, for hbp, has
   /// groups that are tried too.
   bool searches_plan = false;
-  /// ZeRO stages to try, for a strategy that chooses its groups or whose plan is searched; empty: only the
-  /// plan's.
+  // Values to try where the plan is searched, and ZeRO stages also by a strategy that chooses its groups;
+  // empty: those of the dimension (scenarios/search_space).
   std::vector<int> zero_stages = {};
-  /// Shard degrees (ParallelPlan::shard_degree) to try, where the plan is searched; empty: only the plan's.
   std::vector<int> shard_degrees = {};
+  std::vector<int> tp_degrees = {};
+  std::vector<int> pp_degrees = {};
+  std::vector<int> ep_degrees = {};
   /// Longest sample, for the same strategies; if not set, the longest that fits in memory. The loader sets it
   /// to the largest capacity of the scenario's other strategies where the file does not.
   std::optional<std::int64_t> longest_tokens = {};

@@ -9,9 +9,9 @@
 #include "experiment/plans/plan_group.hpp"
 #include "experiment/plans/stopwatch.hpp"
 #include "models/parallel_plan.hpp"
-#include "models/state_traffic.hpp"
 #include "packing/options/shared_options.hpp"
 #include "plan_files/restore_plan.hpp"
+#include "scenarios/search_space/search_dimensions.hpp"
 
 namespace packsim {
 namespace {
@@ -29,6 +29,19 @@ std::vector<GroupSpec> groups_of(const PlanTables& plan) {
 // Degrees of tensor parallelism and pipelines, and the ZeRO stage, are said by plans of a scenario only.
 bool says_states(const PlanFacts& facts) {
   return !facts.scenario.empty();
+}
+
+// The scenario's plan with the degrees and the ZeRO stage of a file, which a search may have chosen.
+ParallelPlan plan_of_facts(const ParallelPlan& own, const PlanFacts& facts) {
+  ParallelPlan plan = own;
+  const auto set = [&](const SearchDimension& dimension, int value) {
+    plan = dimension.with(plan, value, true, own).value_or(plan);
+  };
+  set(kPipelineDegrees, facts.pp_degree);
+  set(kTensorDegrees, facts.tp_degree);
+  set(kExpertDegrees, facts.ep_degree);
+  set(kZeroStages, facts.zero_stage);
+  return plan;
 }
 
 }  // namespace
@@ -74,6 +87,7 @@ std::vector<std::byte> plan_file_of(const Scenario& scenario, const StrategySpec
   facts.shuffle = spec.options[kShuffle];
   facts.tp_degree = plan.plans.front().tp_degree;
   facts.pp_degree = plan.plans.front().pp_degree;
+  facts.ep_degree = plan.plans.front().ep_degree;
   facts.zero_stage = plan.groups.front().zero_stage;
   facts.tokens_per_iteration = scenario.training.tokens_per_iteration;
   facts.over_long = spec.over_long;
@@ -99,14 +113,9 @@ Scenario scenario_of_plan(const Scenario& scenario, const PlanView& plan, const 
     mistakes += fmt::format("{}{}: {}: expected {}, as {} has, got {}", mistakes.empty() ? "" : "\n", path,
                             what, of_scenario, scenario.path, of_plan);
   };
-  if (says_states(facts)) {
-    expect("tp_degree", scenario.plan.tp_degree, facts.tp_degree);
-    expect("pp_degree", scenario.plan.pp_degree, facts.pp_degree);
-  }
-  expect("n_gpus (over tensor-parallel groups and pipelines)", packed_gpus(scenario.plan), facts.n_gpus);
   Scenario planned = scenario;
-  if (says_states(facts) && facts.zero_stage != scenario.plan.zero_stage)
-    planned.plan = with_zero_stage(scenario.plan, facts.zero_stage);
+  if (says_states(facts)) planned.plan = plan_of_facts(scenario.plan, facts);
+  expect("n_gpus (over tensor-parallel groups and pipelines)", packed_gpus(planned.plan), facts.n_gpus);
   const std::vector<GroupSpec> groups = groups_of(*plan);
   for (std::size_t g = 0; g < groups.size(); ++g) {
     for (const PlanMistake& mistake :

@@ -2,10 +2,17 @@
 
 #include <algorithm>
 #include <exception>
+#include <functional>
 #include <new>
 #include <utility>
 
 namespace packsim {
+
+namespace {
+
+constexpr int kPoints = 16;  // an octave of pack lengths
+
+}  // namespace
 
 ScenarioPricers::ScenarioPricers(const Scenario& scenario)
     : scenario_(scenario), kernels_(std::make_shared<KernelPricer>(scenario_.hardware, scenario_.cluster)) {}
@@ -13,15 +20,17 @@ ScenarioPricers::ScenarioPricers(const Scenario& scenario)
 StepPricer& ScenarioPricers::of(const ParallelPlan& plan) {
   ParallelPlan key = plan;
   key.gc_layers = 0;
-  auto known = std::ranges::find(pricers_, key, &std::pair<ParallelPlan, std::unique_ptr<StepPricer>>::first);
+  auto known = std::ranges::find(pricers_, key, &KnownPricer::plan);
   if (known == pricers_.end()) {
-    pricers_.emplace_back(
-        key, std::make_unique<StepPricer>(scenario_.model, scenario_.cluster, key, scenario_.hardware,
-                                          scenario_.profile.factors, kernels_));
+    pricers_.push_back(
+        {.plan = key,
+         .pricer = std::make_unique<StepPricer>(scenario_.model, scenario_.cluster, key, scenario_.hardware,
+                                                scenario_.profile.factors, kernels_)});
     known = pricers_.end() - 1;
   }
-  known->second->set_gc_layers(plan.gc_layers);
-  return *known->second;
+  ++known->n_asked;
+  known->pricer->set_gc_layers(plan.gc_layers);
+  return *known->pricer;
 }
 
 const PlanCost& ScenarioPricers::cost_at(const ParallelPlan& plan, std::int64_t capacity_tokens,
@@ -36,7 +45,6 @@ const PlanCost& ScenarioPricers::cost_at(const ParallelPlan& plan, std::int64_t 
 }
 
 const PlanCost& ScenarioPricers::cost(const ParallelPlan& plan, std::int64_t capacity_tokens) {
-  constexpr int kPoints = 16;
   return cost_at(plan, capacity_tokens, kPoints);
 }
 
@@ -46,7 +54,13 @@ const PlanCost& ScenarioPricers::rough_cost(const ParallelPlan& plan, std::int64
 }
 
 void ScenarioPricers::forget_interpolated() {
-  for (const auto& [plan, pricer] : pricers_) pricer->forget_interpolated();
+  for (const KnownPricer& known : pricers_) known.pricer->forget_interpolated();
+}
+
+void ScenarioPricers::forget_rare_plans() {
+  constexpr std::size_t kMostPlans = 64;
+  std::ranges::stable_sort(pricers_, std::greater{}, &KnownPricer::n_asked);
+  if (pricers_.size() > kMostPlans) pricers_.resize(kMostPlans);
 }
 
 std::shared_ptr<ScenarioPricers> SharedPrices::lend() {
@@ -69,6 +83,7 @@ std::shared_ptr<ScenarioPricers> SharedPrices::lend() {
 void SharedPrices::take_back(std::unique_ptr<ScenarioPricers> pricers) noexcept {
   try {
     pricers->forget_interpolated();
+    pricers->forget_rare_plans();
     const std::scoped_lock lock(mutex_);
     idle_.push_back(std::move(pricers));
   } catch (const std::bad_alloc&) {

@@ -30,11 +30,18 @@ class ScenarioPricers {
   const std::shared_ptr<KernelPricer>& kernels() const { return kernels_; }
   /// Deletes interpolated prices, which are cheap to compute again. Prices that refer to them become invalid.
   void forget_interpolated();
+  /// Deletes the prices of all but the plans that were asked for most. A search leaves those of many.
+  void forget_rare_plans();
 
  private:
   const Scenario& scenario_;
   std::shared_ptr<KernelPricer> kernels_;
-  std::vector<std::pair<ParallelPlan, std::unique_ptr<StepPricer>>> pricers_;  // plans without checkpointing
+  struct KnownPricer {
+    ParallelPlan plan;  // without checkpointing
+    std::unique_ptr<StepPricer> pricer;
+    std::int64_t n_asked = 0;
+  };
+  std::vector<KnownPricer> pricers_;
   const PlanCost& cost_at(const ParallelPlan& plan, std::int64_t capacity_tokens, int points_per_octave);
   struct KnownCost {
     ParallelPlan plan;

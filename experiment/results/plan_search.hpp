@@ -42,6 +42,9 @@ struct PlanSearch {
   std::int64_t n_candidates = 0;  ///< plans that the model and the cluster allow
   std::int64_t n_too_large = 0;   ///< of these, plans that do not fit in memory
   std::int64_t n_ruled_out = 0;   ///< plans that cannot be faster than another one, by their packs alone
+  /// Base plans (ZeRO stages, tensor, pipeline and expert parallelism) none of whose plans can be faster;
+  /// their plans are not among the candidates.
+  std::int64_t n_bases_ruled_out = 0;
   std::int64_t n_simulated = 0;
   /// Tokens of the samples with which the best plans were simulated; the data set's own number if it is
   /// small.

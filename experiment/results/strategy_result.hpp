@@ -116,6 +116,7 @@ struct RunTimes {
 /// take (docs/bound.md).
 struct BoundGap {
   double gpu_days = 0;  ///< the lower bound
+  std::string space;    ///< of the plans for which it holds: "packs, SP, TP 1-8, PP 1 and ZeRO 1-3"
   /// How much more the run takes, without variability; none without times.
   std::optional<double> above_fraction;
 };

@@ -10,17 +10,12 @@ namespace packsim {
 /// that names none may choose 1, 2, 3 and its plan's if its plan is searched.
 std::vector<int> choice_of_zero_stages(const Scenario& scenario, const StrategySpec& spec);
 
-/// The parallel plans that a search starts from, without degrees of sequences: the strategy's own plan at
-/// each ZeRO stage and shard degree that it may choose and that is possible. A strategy that may use the
-/// packs of others also starts from their plans, if these execute steps in the same way.
+/// The parallel plans that a search starts from, without degrees of sequences: the strategy's own plan with
+/// each value of every dimension (scenarios/search_space) that it may choose and that is possible. A strategy
+/// that may use the packs of others also starts from their plans, if these execute steps in the same way.
 std::vector<ParallelPlan> base_plans(const Scenario& scenario, const StrategySpec& spec);
 
-/// The same for a model that fits in none of these: with every tensor-parallel degree inside a node, number
-/// of pipeline stages and expert-parallel degree that is a power of two. Plans with the fewest GPUs for a
-/// copy of the model come first.
-std::vector<ParallelPlan> wider_base_plans(const Scenario& scenario, const StrategySpec& spec);
-
-/// Whether a plan that the search starts from has the ZeRO stage and the shard degree of the strategy's own.
+/// Whether a plan that the search starts from is the strategy's own.
 bool is_usual_base(const Scenario& scenario, const StrategySpec& spec, const ParallelPlan& base);
 
 }  // namespace packsim

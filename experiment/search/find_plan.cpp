@@ -76,14 +76,19 @@ class Trials {
   Trials(const Scenario& scenario, Samples samples, std::shared_ptr<ScenarioPricers> pricers)
       : scenario_(scenario), samples_(std::move(samples)), pricers_(std::move(pricers)) {}
 
-  void add(const PlanCandidate& candidate, PlanSearch& search) {
+  // Whether no plan with such a floor can be the best.
+  bool rules_out(double floor_s) const {
     const bool has_good =
         !tried_.empty() && tried_.front().lost_tokens <= samples_.lost_tokens && tried_.front().is_asked_job;
-    const bool may_be_slow = !has_good || candidate.is_usual;
-    if (!may_be_slow && candidate.floor_s * kFloorAccuracy > tried_.front().epoch_s) {
+    return has_good && floor_s * kFloorAccuracy > tried_.front().epoch_s;
+  }
+
+  void add(const PlanCandidate& candidate, PlanSearch& search) {
+    if (!candidate.is_usual && rules_out(candidate.floor_s)) {
       ++search.n_ruled_out;
       return;
     }
+    const bool may_be_slow = candidate.is_usual || !rules_out(std::numeric_limits<double>::infinity());
     ++search.n_simulated;
     const double most_s = may_be_slow ? std::numeric_limits<double>::infinity()
                                       : (1 + kFinalistFraction) * tried_.front().epoch_s;
@@ -194,9 +199,10 @@ class Search {
 
   // The strategy's own plans first: they are what the planner's rivals have to beat.
   void add_all(Trials& trials) {
-    add_plans_of({&spec_, 1}, trials);
+    const std::vector<ParallelPlan> bases = base_plans(scenario_, spec_);
+    add_plans_of({&spec_, 1}, bases, trials);
     const std::vector<StrategySpec> rivals = rival_specs(scenario_, spec_);
-    if (!rivals.empty()) add_plans_of(rivals, trials);
+    if (!rivals.empty()) add_plans_of(rivals, bases, trials);
     const auto is_own = [&](const TriedPlan& tried) {
       return tried.candidate.spec.strategy == spec_.strategy;
     };
@@ -211,33 +217,43 @@ class Search {
       const ParallelPlan& plan = *tried.candidate.spec.plan;
       if (plans.size() < kMostPlans && std::ranges::find(plans, plan) == plans.end()) plans.push_back(plan);
     }
-    add_candidates(space_of({&spec_, 1}, plans, trials), trials);
+    add_plans_of({&spec_, 1}, plans, trials);
   }
 
-  void add_plans_of(std::span<const StrategySpec> specs, Trials& trials) {
-    PlanSpace space = space_of(specs, base_plans(scenario_, spec_), trials);
-    if (space.candidates.empty() && spec_.searches_plan)
-      space = space_of(specs, wider_base_plans(scenario_, spec_), trials);
-    add_candidates(std::move(space), trials);
-  }
-
-  void add_candidates(PlanSpace space, Trials& trials) {
-    search_.n_candidates += std::ssize(space.candidates) + space.n_too_large;
-    search_.n_too_large += space.n_too_large;
-    std::ranges::stable_sort(space.candidates, {}, &PlanCandidate::floor_s);
-    for (const PlanCandidate& candidate : space.candidates) trials.add(candidate, search_);
-  }
-
-  PlanSpace space_of(std::span<const StrategySpec> specs, const std::vector<ParallelPlan>& bases,
-                     const Trials& trials) {
+  // Tries the plans of these strategies from each base plan, those of the least floor first. Base plans whose
+  // floor is above the best plan are not looked into.
+  void add_plans_of(std::span<const StrategySpec> specs, const std::vector<ParallelPlan>& bases,
+                    Trials& trials) {
     WorkFloors floors(trials.counts(), !trials.are_some(), *pricers_);
-    PlanSpace space;
-    for (const StrategySpec& spec : specs) {
-      for (const ParallelPlan& base : bases) {
-        add_plans(spec, base, *options_, floors, space);
-      }
+    // By floor; of equal ones those that came first.
+    std::multimap<double, const ParallelPlan*> open_bases;
+    std::multimap<double, PlanCandidate> open;
+    for (const ParallelPlan& base : bases) {
+      const bool is_usual = is_usual_base(scenario_, spec_, base);
+      open_bases.emplace(is_usual ? 0 : least_s(base, *options_, floors), &base);
     }
-    return space;
+    while (!open_bases.empty() || !open.empty()) {
+      const auto base = open_bases.begin();
+      if (base != open_bases.end() && (open.empty() || base->first <= open.begin()->first)) {
+        if (trials.rules_out(base->first)) {
+          search_.n_bases_ruled_out += std::ssize(open_bases);
+          open_bases.clear();
+          continue;
+        }
+        PlanSpace space;
+        for (const StrategySpec& spec : specs) add_plans(spec, *base->second, *options_, floors, space);
+        search_.n_candidates += std::ssize(space.candidates) + space.n_too_large;
+        search_.n_too_large += space.n_too_large;
+        for (PlanCandidate& candidate : space.candidates) {
+          const double floor_s = candidate.floor_s;
+          open.emplace(floor_s, std::move(candidate));
+        }
+        open_bases.erase(base);
+        continue;
+      }
+      trials.add(open.begin()->second, search_);
+      open.erase(open.begin());
+    }
   }
 
   // The fastest plans that are worth a second look: the best ones of each strategy, but only one of several

@@ -52,6 +52,12 @@ std::vector<SequenceParallelism> GroupOptions::sequences(const ParallelPlan& bas
   return sequences;
 }
 
+std::int64_t GroupOptions::longest_pack(const ParallelPlan& base, const SequenceParallelism& sequence) const {
+  const int gpus = sequence.gpus_per_pack();
+  return std::max(scenario_.training.tokens_per_iteration * gpus / packed_gpus(base),
+                  round_up_to(longest_tokens_, gpus));
+}
+
 const std::vector<GroupOption>& GroupOptions::all(const ParallelPlan& base) {
   const auto known = std::ranges::find(all_, base, &std::pair<ParallelPlan, std::vector<GroupOption>>::first);
   if (known != all_.end()) return known->second;

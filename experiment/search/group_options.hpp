@@ -32,6 +32,10 @@ class GroupOptions {
   const Scenario& scenario() const { return scenario_; }
   std::int64_t longest_tokens() const { return longest_tokens_; }
 
+  /// The ways to share a pack, by degree.
+  std::vector<SequenceParallelism> sequences(const ParallelPlan& base) const;
+  /// The longest pack of any option.
+  std::int64_t longest_pack(const ParallelPlan& base, const SequenceParallelism& sequence) const;
   /// One group of a base plan (base_plans()).
   const GroupOption& of(const ParallelPlan& base, const SequenceParallelism& sequence,
                         std::int64_t capacity_tokens);
@@ -43,8 +47,6 @@ class GroupOptions {
   const std::vector<GroupOption>& of_depth(const ParallelPlan& base, int gc_layers, bool has_rings);
 
  private:
-  std::vector<SequenceParallelism> sequences(const ParallelPlan& base) const;
-
   const Scenario& scenario_;
   std::int64_t longest_tokens_;
   // References to elements stay valid.

@@ -43,8 +43,8 @@ double steps_s(const Scenario& scenario, std::span<const GroupOption> groups, Wo
 }
 
 // The least time of an epoch: the samples of each octave of length are in packs of the cheapest group that
-// holds them.
-double floor_s(const Scenario& scenario, const StrategySpec& spec, const ParallelPlan& base,
+// holds them. samples_of_pack: WorkFloors::gpu_s()'s.
+double floor_s(const Scenario& scenario, std::int64_t samples_of_pack, const ParallelPlan& base,
                std::span<const GroupOption> groups, WorkFloors& floors) {
   double gpu_s = 0;
   std::int64_t above_tokens = 0;
@@ -55,7 +55,7 @@ double floor_s(const Scenario& scenario, const StrategySpec& spec, const Paralle
     for (const GroupOption& one : groups) {
       if (one.group.capacity_tokens < up_to && &one != &groups.back()) continue;
       const auto above_s = [&](std::int64_t tokens) {
-        return floors.gpu_s(one.plan, one.group.capacity_tokens, tokens, samples_of_pack(spec));
+        return floors.gpu_s(one.plan, one.group.capacity_tokens, tokens, samples_of_pack);
       };
       const double of_group_s = above_s(above_tokens) - above_s(up_to);
       least_s = std::min(least_s, of_group_s);
@@ -64,6 +64,11 @@ double floor_s(const Scenario& scenario, const StrategySpec& spec, const Paralle
     above_tokens = up_to;
   }
   return gpu_s / packed_gpus(base) + steps_s(scenario, groups, floors);
+}
+
+double floor_s(const Scenario& scenario, const StrategySpec& spec, const ParallelPlan& base,
+               std::span<const GroupOption> groups, WorkFloors& floors) {
+  return floor_s(scenario, samples_of_pack(spec), base, groups, floors);
 }
 
 // Time of an epoch of full packs whose only idle time is that of filling a pipeline. Unlike floor_s() it is
@@ -160,14 +165,16 @@ void add_group_sets(const StrategySpec& spec, const ParallelPlan& base, GroupOpt
     if (i < kMostSets || is_of_best) add_candidate(scenario, spec, base, groups, false, floors, space);
   }
   std::vector<GroupOption> usual;
-  for (const GroupSpec& group : spec.groups)
-    usual.push_back(options.of(base, group.sequence, group.capacity_tokens));
+  const bool is_usual = is_usual_base(scenario, spec, base);
+  if (is_usual) {
+    for (const GroupSpec& group : spec.groups)
+      usual.push_back(options.of(base, group.sequence, group.capacity_tokens));
+  }
   if (usual.empty()) usual = groups_of_algorithm_1(base, options, floors);
   if (usual.empty()) {
     ++space.n_too_large;
     return;
   }
-  const bool is_usual = is_usual_base(scenario, spec, base);
   add_candidate(scenario, spec, base, usual, is_usual, floors, space);
 }
 
@@ -208,12 +215,26 @@ void add_mixed(const StrategySpec& spec, const ParallelPlan& base, GroupOptions&
 
 }  // namespace
 
+double least_s(const ParallelPlan& base, GroupOptions& options, WorkFloors& floors) {
+  std::vector<GroupOption> groups;
+  for (const SequenceParallelism& sequence : options.sequences(base)) {
+    GroupOption& one = groups.emplace_back();
+    one.group = {
+        .capacity_tokens = options.longest_pack(base, sequence), .sequence = sequence, .gc_layers = 0};
+    one.plan = group_plan(base, one.group, 0);
+  }
+  if (groups.empty()) return std::numeric_limits<double>::infinity();
+  std::ranges::stable_sort(groups, {}, [](const GroupOption& one) { return one.group.capacity_tokens; });
+  return floor_s(options.scenario(), 0, base, groups, floors);
+}
+
 void add_plans(const StrategySpec& spec, const ParallelPlan& base, GroupOptions& options, WorkFloors& floors,
                PlanSpace& space) {
   const Strategy& strategy = strategy_of(spec);
   if (strategy.chooses_groups) {
     const bool is_usual = is_usual_base(options.scenario(), spec, base);
     add_candidate(options.scenario(), spec, base, {}, is_usual, floors, space);
+    space.candidates.back().floor_s = least_s(base, options, floors);
   } else if (strategy.mixes_groups) {
     add_mixed(spec, base, options, floors, space);
   } else if (strategy.pack_groups != nullptr) {

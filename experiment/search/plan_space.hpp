@@ -17,6 +17,10 @@ struct PlanSpace {
   std::int64_t n_too_large = 0;  ///< plans that do not fit in memory, which are not among the candidates
 };
 
+/// The least time of an epoch of the samples under any plan of a base plan, to about 2 %: no layer is
+/// recomputed and nothing waits.
+double least_s(const ParallelPlan& base, GroupOptions& options, WorkFloors& floors);
+
 /// Adds the plans of one strategy that start from a base plan. Every pack length is at least
 /// that of the longest sample or, if groups have several lengths, the last one is.
 ///

@@ -4,6 +4,7 @@
 
 #include "experiment/search/find_plan.hpp"
 #include "packing/options/shared_options.hpp"
+#include "scenarios/search_space/search_dimensions.hpp"
 
 namespace packsim {
 namespace {
@@ -31,7 +32,9 @@ std::optional<PlanSearch> search_groups(const Scenario& scenario, std::span<cons
                                         std::span<const std::int32_t> lengths_tokens) {
   StrategySpec spec = hbp_spec(scenario);
   spec.searches_plan = true;
-  spec.zero_stages = {scenario.plan.zero_stage};
+  // The groups are for the scenario's own parallelism.
+  for (const SearchDimension* dimension : kSearchDimensions)
+    spec.*dimension->said = {dimension->value(scenario.plan)};
   spec.groups.clear();
   for (const TunedGroup& group : tuned) {
     spec.groups.push_back(

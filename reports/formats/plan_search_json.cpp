@@ -29,6 +29,7 @@ nlohmann::ordered_json plan_search_json(const std::optional<PlanSearch>& search)
   return {{"n_candidates", search->n_candidates},
           {"n_too_large", search->n_too_large},
           {"n_ruled_out", search->n_ruled_out},
+          {"n_bases_ruled_out", search->n_bases_ruled_out},
           {"n_simulated", search->n_simulated},
           {"tried_tokens", search->tried_tokens},
           {"chosen", searched_plan(search->chosen)},

@@ -41,7 +41,8 @@ std::string cost_sentence(const StrategyResult& best) {
   if (times.utilisation.mfu_fraction)
     text += fmt::format(", MFU {}", percent(*times.utilisation.mfu_fraction));
   if (best.bound && best.bound->above_fraction)
-    text += fmt::format("; {} above the least possible (lower bound)", percent(*best.bound->above_fraction));
+    text += fmt::format("; {} above the least possible over {} (lower bound)",
+                        percent(*best.bound->above_fraction), best.bound->space);
   return text + "." + money_text(best) + surcharge_text(best);
 }
 

@@ -258,13 +258,13 @@ StrategySpec read_strategy(JsonReader& reader, JsonReader& defaults, StrategyKey
   check_mixture(entry, *strategy, spec, context.has_mixture);
   drop_policies(*strategy, spec);
   spec.options = keys.options;
-  if (spec.searches_plan) {
-    spec.shard_degrees = reader.integers("shard_degrees", 0, kMostGpus);
-    if (!reader.has("shard_degrees")) spec.shard_degrees = keys.shard_degrees;
-  }
   if (spec.searches_plan || strategy->chooses_groups) {
-    spec.zero_stages = reader.integers("zero_stages", 0, kLastZeroStage);
-    if (!reader.has("zero_stages")) spec.zero_stages = keys.zero_stages;
+    JsonReader parallelism = reader.optional_object("parallelism");
+    read_search_keys(reader, parallelism, spec.plan.value_or(context.plan), keys);
+    for (std::size_t i = 0; i < kSearchDimensions.size(); ++i) {
+      if (spec.searches_plan || kSearchDimensions[i] == &kZeroStages)
+        spec.*kSearchDimensions[i]->said = keys.searched_values[i];
+    }
     spec.longest_tokens = reader.optional_integer<std::int64_t>("capacity_tokens", 1, kMostTokens);
     if (!reader.has("capacity_tokens")) spec.longest_tokens = keys.capacity_tokens;
   }
@@ -295,8 +295,8 @@ std::vector<StrategySpec> read_strategies(JsonReader& scenario, std::uint32_t se
   read_option_keys(defaults, all_options(), keys.options);
   read_policy_keys(defaults, keys.policies);
   read_plan_key(defaults, keys);
-  keys.zero_stages = defaults.integers("zero_stages", 0, kLastZeroStage);
-  keys.shard_degrees = defaults.integers("shard_degrees", 0, kMostGpus);
+  JsonReader parallelism = scenario.optional_object("parallelism");
+  read_search_keys(defaults, parallelism, context.plan, keys);
 
   std::vector<StrategySpec> specs;
   for (JsonReader& reader : scenario.objects("strategies")) {

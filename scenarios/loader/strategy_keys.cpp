@@ -42,6 +42,18 @@ void read_plan_key(JsonReader& reader, StrategyKeys& keys) {
   keys.searches_plan = reader.one_of("plan", kPlanNames, keys.searches_plan);
 }
 
+void read_search_keys(JsonReader& reader, JsonReader& parallelism, const ParallelPlan& plan,
+                      StrategyKeys& keys) {
+  parallelism.allow_any_keys();
+  for (std::size_t i = 0; i < kSearchDimensions.size(); ++i) {
+    const SearchDimension& dimension = *kSearchDimensions[i];
+    std::vector<int> said = reader.integers(dimension.key, dimension.least, dimension.most);
+    if (said.empty() && dimension.plan_key_fixes && parallelism.has(dimension.plan_key))
+      said = {dimension.value(plan)};
+    if (reader.has(dimension.key) || !said.empty()) keys.searched_values[i] = said;
+  }
+}
+
 void read_option_keys(JsonReader& reader, std::span<const Option* const> read, OptionValues& options) {
   for (const Option* option : read) read_option(reader, *option, options);
   if (reader.has(kSamplesPerIteration.name) && options[kSamplesPerIteration] && options[kBatchTokens])

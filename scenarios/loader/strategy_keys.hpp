@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -9,6 +10,7 @@
 #include "packing/strategy.hpp"
 #include "scenarios/loader/json/json_reader.hpp"
 #include "scenarios/scenario.hpp"
+#include "scenarios/search_space/search_dimensions.hpp"
 
 namespace packsim {
 
@@ -19,11 +21,16 @@ struct StrategyKeys {
   SequenceParallelism sequence = {};
   std::optional<int> gc_layers;  ///< none: "auto"
   OptionValues options;
-  OptionValues policies;           ///< those that were said, by their names in kPolicies
-  bool searches_plan = false;      ///< "plan" is "auto"
-  std::vector<int> zero_stages;    ///< to try, for strategies whose groups are open
-  std::vector<int> shard_degrees;  ///< to try, for strategies whose plan is searched
+  OptionValues policies;       ///< those that were said, by their names in kPolicies
+  bool searches_plan = false;  ///< "plan" is "auto"
+  /// [kSearchDimensions] the values to try; empty where none are said
+  std::array<std::vector<int>, kSearchDimensions.size()> searched_values;
 };
+
+/// Values of each dimension of a search that a file says. parallelism: where a plan's own value may be said,
+/// which then is the only one.
+void read_search_keys(JsonReader& reader, JsonReader& parallelism, const ParallelPlan& plan,
+                      StrategyKeys& keys);
 
 /// capacity_tokens, sp_degree, cp_degree and gc_layers. most_gc_layers: the model's layers.
 void read_group_keys(JsonReader& reader, int most_gc_layers, StrategyKeys& keys);

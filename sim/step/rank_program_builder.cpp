@@ -19,6 +19,7 @@ void RankProgramBuilder::make(const RankWork& work, std::size_t rank, std::span<
   next_sync_point_ = 0;
   passes_ = &passes;
   for (std::size_t chunk = 0; chunk < states_.size(); ++chunk) states_[chunk].begin_turn(lane_of(chunk));
+  known_passes_.assign(2 * plan_->chunks.size(), {});
 
   sent_.clear();
   for (const OrderedPass& pass : this->passes(static_cast<int>(work.micro_batches.size())))
@@ -125,7 +126,7 @@ void RankProgramBuilder::forward(std::size_t chunk_index, bool is_first) {
   if (by_segment()) {
     add_segments(lane, {.kind = PassPart::Kind::overhead});
   } else {
-    const WholeTime pass = book_pass(lane);
+    const WholeTime pass = book_pass(lane, chunk_index);
     if (!gathers) return lane.merged_work(pass.total_ns, pass.wait_ns, pass.most_ahead_ns);
     const WholeTime overhead = part({.kind = PassPart::Kind::overhead}, 1);
     lane.merged_work(overhead.total_ns, overhead.wait_ns, overhead.most_ahead_ns);
@@ -151,7 +152,7 @@ void RankProgramBuilder::backward(std::size_t chunk_index, bool is_first, bool i
     for (const StateUnit& unit : of_units) add_sum(lane, unit);
   };
   if (!by_segment()) {
-    const WholeTime pass = book_pass(lane);
+    const WholeTime pass = book_pass(lane, chunk_index);
     if (!reduces) {
       lane.merged_work(pass.total_ns, pass.wait_ns, pass.most_ahead_ns);
       return add_sums(units);
@@ -172,11 +173,19 @@ void RankProgramBuilder::backward(std::size_t chunk_index, bool is_first, bool i
 }
 
 // Books what a pass computes that is not made segment by segment. Returns its time.
-RankProgramBuilder::WholeTime RankProgramBuilder::book_pass(Lane& lane) {
+RankProgramBuilder::WholeTime RankProgramBuilder::book_pass(Lane& lane, std::size_t chunk) {
   if (times_ == nullptr) {
-    const WorkTime time = pass_time(list(), lane.slow_down());
-    lane.book(time);
-    return {time.total_ns, time.of(Cause::host), list().host().most_ahead_ns};
+    KnownPass& known = known_passes_[2 * chunk + (is_forward_ ? 0 : 1)];
+    if (known.price != price_ || known.shape != shape_ || known.slow_down != lane.slow_down()) {
+      const WorkTime time = pass_time(list(), lane.slow_down());
+      known = {price_,
+               shape_,
+               lane.slow_down(),
+               time,
+               {time.total_ns, time.of(Cause::host), list().host().most_ahead_ns}};
+    }
+    lane.book(known.time);
+    return known.whole;
   }
   const std::int64_t most_ahead_ns = times_->most_ahead_ns;
   if (!is_forward_)

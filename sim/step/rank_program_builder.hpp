@@ -62,7 +62,7 @@ class RankProgramBuilder {
     std::int64_t wait_ns = 0;
     std::int64_t most_ahead_ns = 0;
   };
-  WholeTime book_pass(Lane& lane);
+  WholeTime book_pass(Lane& lane, std::size_t chunk);
   WholeTime part(const PassPart& part, double slow_down);
   bool makes_at_once(Lane& lane, std::span<const StateUnit> units);
   void compute(Lane& lane, const StateUnit& unit);
@@ -87,6 +87,16 @@ class RankProgramBuilder {
   const MicroBatchTimes* times_ = nullptr;  // of its micro-batch
   // Where layers are single operations: a layer of the pass by form, once it is known.
   std::array<std::optional<WholeTime>, kNLayerForms> layers_ = {};
+
+  // The latest pass of the rank through a chunk: those of equal micro-batches take the same.
+  struct KnownPass {
+    const MicroBatchPrice* price = nullptr;  // both of work_, which outlives make()
+    const ChunkShape* shape = nullptr;
+    double slow_down = 1;
+    WorkTime time;
+    WholeTime whole;
+  };
+  std::vector<KnownPass> known_passes_;  // [n_chunks x 2]
 
   std::vector<OpId> sent_;  // [n_passes] what passes send to the next chunk
   // The key is schedule, stages, chunks of a stage, and micro-batches.

@@ -64,7 +64,7 @@ TEST_CASE("bars are sorted by GPU-days, and one that is far too long is broken o
   Report report = example_report();  // isf with 5 GPU-days, hbp with 4
   report.runs[1].times->gpu_days_low = 3.5;
   report.runs[1].times->gpu_days_high = 4.75;
-  report.runs[1].bound = BoundGap{.gpu_days = 3.2, .above_fraction = 0.25};
+  report.runs[1].bound = BoundGap{.gpu_days = 3.2, .space = "packs, SP and ZeRO 1", .above_fraction = 0.25};
   report.runs.insert(report.runs.begin(), example_misfit("large"));
   report.runs.insert(report.runs.begin(), example_run("none", 16));
   const Json runs = Json(formats_detail::chart_data(report).sets)["runs"];

@@ -150,7 +150,7 @@ TEST_CASE("a lower bound has its ZeRO stage and the parts that it consists of") 
   Report report = example_report();
   CHECK(OrderedJson::parse(to_json(report))["bounds"].empty());
   report.bounds = {example_bound()};
-  report.runs[0].bound = BoundGap{.gpu_days = 4, .above_fraction = 0.25};
+  report.runs[0].bound = BoundGap{.gpu_days = 4, .space = "packs, SP and ZeRO 1", .above_fraction = 0.25};
   const OrderedJson written = OrderedJson::parse(to_json(report));
   CHECK(keys(written["bounds"][0]) ==
         std::vector<std::string>{"zero_stage", "gpu_days", "iterations", "linear_gpu_days",

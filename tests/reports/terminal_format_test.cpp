@@ -120,7 +120,7 @@ TEST_CASE("a small report, word for word, at 80 columns") {
     run.counts.dropped_tokens = 300'000;
   }
   hbp.cost = RunCost{.gpu_hours = 96, .money = 240, .money_low = 218.2, .money_high = 264};
-  hbp.bound = BoundGap{.gpu_days = 3.2, .above_fraction = 0.25};
+  hbp.bound = BoundGap{.gpu_days = 3.2, .space = "packs, SP and ZeRO 1", .above_fraction = 0.25};
   hbp.groups[0].n_dp_ranks = 4;
   hbp.groups[0].micro_batches_per_rank = 2;
   report.manifest.gpu_hour_price = 2.5;
@@ -131,8 +131,8 @@ llama-3.1-8b on h100_x8, 8 GPUs at 2.50 an hour: 2 samples, 3 tokens, 1 epoch
 
 Best plan  hbp, 1.25 times as fast as the baseline isf.
 Cost       4.00 GPU-days (90%: 3.64 to 4.40), 12.0 h of wall time, MFU 30.0%;
-           25.0% above the least possible (lower bound). Money: 240 (90%: 218 to
-           264).
+           25.0% above the least possible over packs, SP and ZeRO 1 (lower
+           bound). Money: 240 (90%: 218 to 264).
 Why        It saves 1.00 GPU-days against isf: +0.850 as GPUs wait 68% less for
            each other, +0.150 as linear layers take 4% less.
 Set        no model parallelism; ZeRO 1; gradients in bf16; gradients and

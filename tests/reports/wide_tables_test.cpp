@@ -62,7 +62,8 @@ TEST_CASE("the lower bound has a column beside every run and a table of its part
   Report report = example_report();
   CHECK(!holds(to_terminal(report, kWide), "lower bound  "));
   report.bounds = {example_bound()};
-  report.runs[1].bound = BoundGap{.gpu_days = 3.2, .above_fraction = 0.25};
+  report.runs[1].bound =
+      BoundGap{.gpu_days = 3.2, .space = "packs, SP, TP 1, PP 1 and ZeRO 1-3", .above_fraction = 0.25};
   const auto table = lines_from(to_terminal(report, kWide), "lower bound");
   CHECK(holds(table[1], "ZeRO 1, as planned"));
   // 1.6, 0.4, 0.5, 0.2, 0.3, 0.2 and 0 of 3.2.

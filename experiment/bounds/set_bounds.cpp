@@ -1,13 +1,19 @@
-#include "experiment/pricing/set_bounds.hpp"
+#include "experiment/bounds/set_bounds.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "experiment/plans/batch_run.hpp"
 #include "experiment/results/job_differences.hpp"
+#include "experiment/search/base_plans.hpp"
+#include "experiment/search/plan_space.hpp"
 #include "models/state_traffic.hpp"
+#include "scenarios/search_space/search_dimensions.hpp"
 
 namespace packsim {
 namespace {
@@ -77,32 +83,74 @@ BoundResult result_of(const LowerBound& bound) {
 // The bounds of a job by parallel plan.
 class PlanBounds {
  public:
-  PlanBounds(const Scenario& scenario, BoundSpace space, std::shared_ptr<KernelPricer> kernels)
-      : scenario_(scenario), space_(std::move(space)), kernels_(std::move(kernels)) {}
+  PlanBounds(const Scenario& scenario, BoundSpace space, ScenarioPricers& pricers)
+      : scenario_(scenario), space_(std::move(space)), pricers_(pricers) {}
+
+  // The least of several plans' bounds. Plans whose packs alone take longer than the least bound are left
+  // out; their prices are accurate to 2 %.
+  std::optional<LowerBound> least(std::span<const ParallelPlan> plans, std::span<const LengthCount> lengths) {
+    constexpr double kFloorAccuracy = 0.98;
+    if (plans.size() == 1) return at(plans.front(), lengths);
+    GroupOptions options(scenario_, lengths.back().length_tokens);
+    WorkFloors floors(lengths, true, pricers_);
+    std::multimap<double, const ParallelPlan*> by_floor_s;
+    for (const ParallelPlan& plan : plans) by_floor_s.emplace(least_s(plan, options, floors), &plan);
+    const double gpu_epochs = scenario_.cluster.n_gpus() * static_cast<double>(scenario_.training.epochs);
+    std::optional<LowerBound> least;
+    for (const auto& [floor_s, plan] : by_floor_s) {
+      if (least && floor_s * gpu_epochs * kFloorAccuracy > least->gpu_s) break;
+      const std::optional<LowerBound> bound = at(*plan, lengths);
+      if (bound && (!least || bound->gpu_s < least->gpu_s)) least = bound;
+    }
+    return least;
+  }
 
   std::optional<LowerBound> at(const ParallelPlan& plan, std::span<const LengthCount> lengths) {
     ParallelPlan key = plan;
     key.zero_stage = 0;
-    auto known = std::ranges::find(bounds_, key, &Known::first);
-    if (known == bounds_.end()) {
+    // Only the latest is kept, as each holds many prices.
+    if (!latest_ || latest_->first != key) {
       const Job job{scenario_.model, scenario_.cluster, scenario_.hardware, scenario_.profile.factors};
-      bounds_.emplace_back(key, std::make_unique<LowerBounds>(job, plan, space_, kernels_));
-      known = bounds_.end() - 1;
+      latest_.reset();
+      latest_.emplace(key, std::make_unique<LowerBounds>(job, plan, space_, pricers_.kernels()));
     }
-    return known->second->at(plan.zero_stage, lengths);
+    return latest_->second->at(plan.zero_stage, lengths);
   }
 
  private:
-  using Known = std::pair<ParallelPlan, std::unique_ptr<LowerBounds>>;
-
   const Scenario& scenario_;
   BoundSpace space_;
-  std::shared_ptr<KernelPricer> kernels_;
-  std::vector<Known> bounds_;
+  ScenarioPricers& pricers_;
+  std::optional<std::pair<ParallelPlan, std::unique_ptr<LowerBounds>>> latest_;
 };
 
-BoundGap gap_of(const StrategyResult& run, double bound_gpu_days) {
-  BoundGap gap{.gpu_days = bound_gpu_days, .above_fraction = {}};
+// The plans among which a run's plan was, without degrees of sequences.
+std::vector<ParallelPlan> plans_of_run(const Scenario& scenario, const StrategySpec& spec,
+                                       const TrainedData& trained) {
+  if (!has_open_groups(spec)) return {trained.plan};
+  return base_plans(scenario, spec);
+}
+
+// The dimensions of these plans, for people: what they have in common and from where to where they reach.
+std::string space_text(const Scenario& scenario, std::span<const ParallelPlan> plans) {
+  std::string text = "packs, SP";
+  for (const SearchDimension* dimension : kSearchDimensions) {
+    if (dimension->shown.empty() || (dimension == &kExpertDegrees && !scenario.model.has_experts())) continue;
+    int least = dimension->most;
+    int most = dimension->least;
+    for (const ParallelPlan& plan : plans) {
+      least = std::min(least, dimension->value(plan));
+      most = std::max(most, dimension->value(plan));
+    }
+    text += fmt::format("{} {} {}", dimension == kSearchDimensions.back() ? " and" : ",", dimension->shown,
+                        least);
+    if (most > least) text += fmt::format("-{}", most);
+  }
+  return text;
+}
+
+BoundGap gap_of(const StrategyResult& run, double bound_gpu_days, std::string space) {
+  BoundGap gap{.gpu_days = bound_gpu_days, .space = std::move(space), .above_fraction = {}};
   if (run.times)
     gap.above_fraction =
         run.times->gpu_days_without_variability.value_or(run.times->gpu_days) / bound_gpu_days - 1;
@@ -130,22 +178,28 @@ void set_bounds(const Scenario& scenario, std::span<const TrainedData> trained, 
                 Report& report) {
   const std::shared_ptr<ScenarioPricers> pricers = prices.lend();
   const BoundSpace space = space_of(scenario, trained, report);
-  PlanBounds bounds(scenario, space, pricers->kernels());
-  // Strategies that treat over-long samples alike train the same and share a bound.
+  PlanBounds bounds(scenario, space, *pricers);
+  // Strategies that treat over-long samples alike train the same, and share a bound if they could have had
+  // the same plans.
+  struct Known {
+    std::vector<ParallelPlan> plans;
+    std::span<const LengthCount> lengths;
+    std::optional<LowerBound> bound;
+  };
+  std::vector<Known> all_known;
   for (std::size_t i = 0; i < trained.size(); ++i) {
     StrategyResult& run = report.runs[i];
-    if (!is_in(space, run)) continue;
-    const auto same = std::ranges::find_if(trained, [&](const TrainedData& data) {
-      return is_in(space, report.runs[static_cast<std::size_t>(&data - trained.data())]) &&
-             data.plan == trained[i].plan && data.lengths == trained[i].lengths;
+    if (!is_in(space, run) || trained[i].lengths.empty()) continue;
+    std::vector<ParallelPlan> plans = plans_of_run(scenario, scenario.strategies[i], trained[i]);
+    auto known = std::ranges::find_if(all_known, [&](const Known& one) {
+      return one.plans == plans && std::ranges::equal(one.lengths, trained[i].lengths);
     });
-    const auto first = static_cast<std::size_t>(same - trained.begin());
-    if (first < i) {
-      if (report.runs[first].bound) run.bound = gap_of(run, report.runs[first].bound->gpu_days);
-    } else if (!trained[i].lengths.empty()) {
-      if (const auto bound = bounds.at(trained[i].plan, trained[i].lengths))
-        run.bound = gap_of(run, result_of(*bound).gpu_days);
+    if (known == all_known.end()) {
+      const std::optional<LowerBound> bound = bounds.least(plans, trained[i].lengths);
+      known = all_known.insert(known, {std::move(plans), trained[i].lengths, bound});
     }
+    if (known->bound)
+      run.bound = gap_of(run, result_of(*known->bound).gpu_days, space_text(scenario, known->plans));
   }
   const auto baseline = std::ranges::find(report.runs, report.baseline, &StrategyResult::name);
   if (baseline == report.runs.end()) return;

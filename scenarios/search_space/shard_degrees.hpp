@@ -1,0 +1,23 @@
+#pragma once
+
+#include "scenarios/search_space/search_dimension.hpp"
+
+namespace packsim {
+
+/// GPUs over which ZeRO spreads states, for hybrid sharding; 0: all. Only the plan's own, unless more are
+/// said.
+inline constexpr SearchDimension kShardDegrees = {
+    .key = "shard_degrees",
+    .plan_key = "shard_degree",
+    .shown = {},
+    .said = &StrategySpec::shard_degrees,
+    .least = 0,
+    .most = kMostGpus,
+    .usual = nullptr,
+    .value = [](const ParallelPlan& plan) { return plan.shard_degree; },
+    .with = [](ParallelPlan plan, int value, bool, const ParallelPlan&) -> std::optional<ParallelPlan> {
+      plan.shard_degree = value;
+      return plan;
+    }};
+
+}  // namespace packsim

@@ -1,0 +1,23 @@
+#pragma once
+
+#include "scenarios/search_space/search_dimension.hpp"
+
+namespace packsim {
+
+/// Tensor-parallel GPUs: each number that divides those of a node.
+inline constexpr SearchDimension kTensorDegrees = {
+    .key = "tp_degrees",
+    .plan_key = "tp_degree",
+    .shown = "TP",
+    .said = &StrategySpec::tp_degrees,
+    .least = 1,
+    .most = kMostGpus,
+    .usual = [](const Scenario& scenario,
+                const ParallelPlan&) { return divisors(scenario.cluster.gpus_per_node); },
+    .value = [](const ParallelPlan& plan) { return plan.tp_degree; },
+    .with = [](ParallelPlan plan, int value, bool, const ParallelPlan&) -> std::optional<ParallelPlan> {
+      plan.tp_degree = value;
+      return plan;
+    }};
+
+}  // namespace packsim

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "models/kernels/collectives.hpp"
+#include "models/precision.hpp"
 #include "models/value_bytes.hpp"
 
 namespace packsim {

@@ -158,8 +158,7 @@ void add_choice(std::string& text, const Scenario& scenario, const StrategySpec&
   const std::vector<ParallelPlan> plans = base_plans(scenario, spec);
   std::string dimensions;
   for (const SearchDimension* dimension : kSearchDimensions) {
-    std::set<int> values;
-    for (const ParallelPlan& plan : plans) values.insert(dimension->value(plan));
+    const std::set<int> values = values_of(*dimension, plans);
     const bool is_plain = dimension != &kZeroStages && values == std::set<int>{1};
     if (!dimension->shown.empty() && !is_plain)
       dimensions += fmt::format("; {} {}", dimension->shown, fmt::join(values, ", "));

@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "experiment/bounds/set_bounds.hpp"
 #include "experiment/costs/warnings.hpp"
 #include "experiment/data_set.hpp"
 #include "experiment/estimate_work.hpp"
@@ -20,7 +21,6 @@
 #include "experiment/plans/plan_of_file.hpp"
 #include "experiment/plans/plan_strategy.hpp"
 #include "experiment/plans/require_packs.hpp"
-#include "experiment/bounds/set_bounds.hpp"
 #include "experiment/results/job_differences.hpp"
 #include "experiment/results/length_summary.hpp"
 #include "experiment/search/base_plans.hpp"

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "experiment/bounds/plan_bounds.hpp"
 #include "experiment/results/job_differences.hpp"
 #include "experiment/search/base_plans.hpp"
 #include "planning/bound/lower_bound.hpp"
@@ -128,14 +129,9 @@ std::optional<double> hours_of_any_schedule(const Scenario& scenario, const std:
     }
   }
   const BoundSpace space = space_of(scenario, job, plans, lengths.back().length_tokens);
-  std::optional<double> least_s;
-  for (const ParallelPlan& plan : plans) {
-    LowerBounds bounds(job, plan, space, pricers->kernels());
-    if (const std::optional<LowerBound> bound = bounds.at(plan.zero_stage, lengths))
-      least_s = least_s ? std::min(*least_s, bound->gpu_s) : bound->gpu_s;
-  }
-  if (!least_s) return {};
-  return *least_s / kSecondsPerHour;
+  const std::optional<LowerBound> bound = PlanBounds(scenario, space, *pricers).least(plans, lengths);
+  if (!bound) return {};
+  return bound->gpu_s / kSecondsPerHour;
 }
 
 }  // namespace

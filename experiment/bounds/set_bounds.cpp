@@ -3,15 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 
+#include "experiment/bounds/plan_bounds.hpp"
 #include "experiment/plans/batch_run.hpp"
 #include "experiment/results/job_differences.hpp"
 #include "experiment/search/base_plans.hpp"
-#include "experiment/search/plan_space.hpp"
 #include "models/state_traffic.hpp"
 #include "scenarios/search_space/search_dimensions.hpp"
 
@@ -80,50 +80,6 @@ BoundResult result_of(const LowerBound& bound) {
   return result;
 }
 
-// The bounds of a job by parallel plan.
-class PlanBounds {
- public:
-  PlanBounds(const Scenario& scenario, BoundSpace space, ScenarioPricers& pricers)
-      : scenario_(scenario), space_(std::move(space)), pricers_(pricers) {}
-
-  // The least of several plans' bounds. Plans whose packs alone take longer than the least bound are left
-  // out; their prices are accurate to 2 %.
-  std::optional<LowerBound> least(std::span<const ParallelPlan> plans, std::span<const LengthCount> lengths) {
-    constexpr double kFloorAccuracy = 0.98;
-    if (plans.size() == 1) return at(plans.front(), lengths);
-    GroupOptions options(scenario_, lengths.back().length_tokens);
-    WorkFloors floors(lengths, true, pricers_);
-    std::multimap<double, const ParallelPlan*> by_floor_s;
-    for (const ParallelPlan& plan : plans) by_floor_s.emplace(least_s(plan, options, floors), &plan);
-    const double gpu_epochs = scenario_.cluster.n_gpus() * static_cast<double>(scenario_.training.epochs);
-    std::optional<LowerBound> least;
-    for (const auto& [floor_s, plan] : by_floor_s) {
-      if (least && floor_s * gpu_epochs * kFloorAccuracy > least->gpu_s) break;
-      const std::optional<LowerBound> bound = at(*plan, lengths);
-      if (bound && (!least || bound->gpu_s < least->gpu_s)) least = bound;
-    }
-    return least;
-  }
-
-  std::optional<LowerBound> at(const ParallelPlan& plan, std::span<const LengthCount> lengths) {
-    ParallelPlan key = plan;
-    key.zero_stage = 0;
-    // Only the latest is kept, as each holds many prices.
-    if (!latest_ || latest_->first != key) {
-      const Job job{scenario_.model, scenario_.cluster, scenario_.hardware, scenario_.profile.factors};
-      latest_.reset();
-      latest_.emplace(key, std::make_unique<LowerBounds>(job, plan, space_, pricers_.kernels()));
-    }
-    return latest_->second->at(plan.zero_stage, lengths);
-  }
-
- private:
-  const Scenario& scenario_;
-  BoundSpace space_;
-  ScenarioPricers& pricers_;
-  std::optional<std::pair<ParallelPlan, std::unique_ptr<LowerBounds>>> latest_;
-};
-
 // The plans among which a run's plan was, without degrees of sequences.
 std::vector<ParallelPlan> plans_of_run(const Scenario& scenario, const StrategySpec& spec,
                                        const TrainedData& trained) {
@@ -136,15 +92,10 @@ std::string space_text(const Scenario& scenario, std::span<const ParallelPlan> p
   std::string text = "packs, SP";
   for (const SearchDimension* dimension : kSearchDimensions) {
     if (dimension->shown.empty() || (dimension == &kExpertDegrees && !scenario.model.has_experts())) continue;
-    int least = dimension->most;
-    int most = dimension->least;
-    for (const ParallelPlan& plan : plans) {
-      least = std::min(least, dimension->value(plan));
-      most = std::max(most, dimension->value(plan));
-    }
+    const std::set<int> values = values_of(*dimension, plans);
     text += fmt::format("{} {} {}", dimension == kSearchDimensions.back() ? " and" : ",", dimension->shown,
-                        least);
-    if (most > least) text += fmt::format("-{}", most);
+                        *values.begin());
+    if (values.size() > 1) text += fmt::format("-{}", *values.rbegin());
   }
   return text;
 }

@@ -27,12 +27,10 @@ constexpr std::int64_t kFirstIterations = 32;
 constexpr std::int64_t kSecondIterations = 192;
 constexpr std::int64_t kSmallIterations = 64;
 constexpr std::size_t kMostFinalists = 16;
-constexpr std::ptrdiff_t kMostOfStrategy = 4;
+constexpr std::ptrdiff_t kMostOfStrategy = 8;
 constexpr std::size_t kMostClose = 4;
 constexpr double kCloseFraction = 0.02;
 constexpr double kFinalistFraction = 0.05;
-// Floors price packs by curves, which are this close to simulated prices.
-constexpr double kFloorAccuracy = 0.98;
 
 std::vector<LengthCount> count_lengths(std::span<const std::int32_t> lengths_tokens,
                                        std::int64_t longest_tokens, OverLong over_long) {

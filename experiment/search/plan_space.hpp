@@ -11,13 +11,16 @@
 
 namespace packsim {
 
+/// Floors price packs by curves, which are this close to simulated prices.
+inline constexpr double kFloorAccuracy = 0.98;
+
 /// The plans that a search may choose from.
 struct PlanSpace {
   std::vector<PlanCandidate> candidates;
   std::int64_t n_too_large = 0;  ///< plans that do not fit in memory, which are not among the candidates
 };
 
-/// The least time of an epoch of the samples under any plan of a base plan, to about 2 %: no layer is
+/// The least time of an epoch of the samples under any plan of a base plan, to kFloorAccuracy: no layer is
 /// recomputed and nothing waits.
 double least_s(const ParallelPlan& base, GroupOptions& options, WorkFloors& floors);
 

@@ -5,9 +5,9 @@
 
 #include "models/kernels/collectives.hpp"
 #include "models/kernels/curve_time.hpp"
-#include "models/kernels/narrow_gemm_time.hpp"
 #include "models/kernels/kernel_times.hpp"
 #include "models/kernels/make_case.hpp"
+#include "models/kernels/narrow_gemm_time.hpp"
 #include "models/kernels/transfer_profile.hpp"
 #include "models/step/extrapolation_error.hpp"
 #include "models/step/reached_rates.hpp"

@@ -1,7 +1,6 @@
 #include "scenarios/search_space/search_dimensions.hpp"
 
 #include <algorithm>
-#include <set>
 
 namespace packsim {
 
@@ -15,6 +14,12 @@ std::vector<int> searched_values(const SearchDimension& dimension, const Scenari
   if (values.empty()) values = {dimension.value(own)};
   const std::set<int> ascending(values.begin(), values.end());
   return {ascending.begin(), ascending.end()};
+}
+
+std::set<int> values_of(const SearchDimension& dimension, std::span<const ParallelPlan> plans) {
+  std::set<int> values;
+  for (const ParallelPlan& plan : plans) values.insert(dimension.value(plan));
+  return values;
 }
 
 std::vector<ParallelPlan> plans_of_space(const Scenario& scenario, const StrategySpec& spec,

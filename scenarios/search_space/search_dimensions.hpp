@@ -1,6 +1,9 @@
 #pragma once
 
 #include <array>
+#include <set>
+#include <span>
+#include <vector>
 
 #include "scenarios/search_space/expert_degrees.hpp"
 #include "scenarios/search_space/pipeline_degrees.hpp"
@@ -18,6 +21,9 @@ inline constexpr std::array<const SearchDimension*, 5> kSearchDimensions = {
 /// is not searched.
 std::vector<int> searched_values(const SearchDimension& dimension, const Scenario& scenario,
                                  const StrategySpec& spec);
+
+/// The values of a dimension that some plans have.
+std::set<int> values_of(const SearchDimension& dimension, std::span<const ParallelPlan> plans);
 
 /// The plans that have a value of every dimension, in place of those of `plan`, and that model and cluster
 /// allow.

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <cstdlib>
 #include <iostream>
 #include <optional>
 #include <string>
@@ -98,10 +97,6 @@ TEST_CASE("On more random jobs the planner is not behind, and plans leave memory
 // PACKSIM_JOBS="1 1000" build/tests/test_experiment "[.jobs]" prints a line for each job: the best other
 // strategy, how far the planner is behind it, and how far the fastest run is above the lower bound.
 TEST_CASE("The planner on as many random jobs as are asked for", "[.jobs]") {
-  const char* range = std::getenv("PACKSIM_JOBS");
-  if (range == nullptr) return;
-  char* rest = nullptr;
-  const unsigned long first = std::strtoul(range, &rest, 10);
-  check_jobs(static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(std::strtoul(rest, nullptr, 10)),
-             true);
+  packsim_test::check_jobs_asked_for(
+      [](std::uint32_t first, std::uint32_t last) { check_jobs(first, last, true); });
 }

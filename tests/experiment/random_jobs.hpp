@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <random>
 #include <string>
 #include <vector>
@@ -84,5 +85,15 @@ class RandomJobs {
 
   std::mt19937 generator_;
 };
+
+// Calls check(first, last) with the numbers of the jobs that PACKSIM_JOBS asks for, such as "1 1000".
+template <typename Check>
+void check_jobs_asked_for(Check check) {
+  const char* range = std::getenv("PACKSIM_JOBS");
+  if (range == nullptr) return;
+  char* rest = nullptr;
+  const unsigned long first = std::strtoul(range, &rest, 10);
+  check(static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(std::strtoul(rest, nullptr, 10)));
+}
 
 }  // namespace packsim_test

@@ -1,6 +1,5 @@
 #include <array>
 #include <catch2/catch.hpp>
-#include <cstdlib>
 #include <iostream>
 #include <random>
 #include <string>
@@ -100,10 +99,6 @@ TEST_CASE("No degree of model parallelism given by hand is faster than the searc
 
 // PACKSIM_JOBS="1 300" build/tests/test_experiment "[.degrees]" prints a line for each job.
 TEST_CASE("Degrees given by hand on as many random jobs as are asked for", "[.degrees]") {
-  const char* range = std::getenv("PACKSIM_JOBS");
-  if (range == nullptr) return;
-  char* rest = nullptr;
-  const unsigned long first = std::strtoul(range, &rest, 10);
-  check_jobs(static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(std::strtoul(rest, nullptr, 10)),
-             true);
+  packsim_test::check_jobs_asked_for(
+      [](std::uint32_t first, std::uint32_t last) { check_jobs(first, last, true); });
 }

@@ -205,6 +205,8 @@ void check(const ScenarioArgument& argument, const CommandContext& context) {
       scenario.training.tokens_per_iteration, scenario.training.epochs,
       scenario.training.epochs == 1 ? "" : "s", printable_name(scenario.profile.name),
       printable_name(scenario.hardware.name), scenario.seed);
+  if (scenario.trainer)
+    say(text, "trainer: {}; plans have to run in it\n", printable_name(scenario.trainer->name));
   say(text, "plan: {}\n", plan_text(scenario.plan));
   if (const std::optional<std::string> what_if = what_if_warning(scenario)) say(text, "{}\n", *what_if);
   if (scenario.variability.any()) say(text, "variability: {}\n", variability_text(scenario.variability));

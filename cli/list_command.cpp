@@ -17,6 +17,7 @@
 #include "cli/support/table_width.hpp"
 #include "files/text/printable.hpp"
 #include "models/not_modelled.hpp"
+#include "models/plan/trainer.hpp"
 #include "packing/strategy.hpp"
 #include "reports/text/text_table.hpp"
 #include "scenarios/loader/data_paths.hpp"
@@ -91,6 +92,22 @@ std::vector<ListRow> gpu_rows(const DataPaths& data) {
   return rows;
 }
 
+// What a trainer can run beyond data parallelism, by its ways.
+std::vector<ListRow> trainer_rows(const DataPaths& data) {
+  std::vector<ListRow> rows;
+  for (const std::string& name : names_of(kTrainerFiles, data)) {
+    const Trainer trainer = load_trainer(name, data);
+    std::vector<std::string> ways;
+    for (const TrainerWay& way : trainer.ways) ways.push_back(way_text(way));
+    rows.push_back(
+        {name, fmt::format("{}: {}. {}{}. [{}]", trainer.name, fmt::join(ways, "; "),
+                           trainer.degrees == Variety::one ? "One degree of sequences in a run"
+                                                           : "Several degrees of sequences in a run",
+                           trainer.takes_plans ? "" : "; takes no plans made beforehand", trainer.source)});
+  }
+  return rows;
+}
+
 // Two columns; the second wrapped to the terminal's usual width.
 void print_rows(const std::vector<ListRow>& rows) {
   std::size_t name_width = 0;
@@ -139,6 +156,7 @@ constexpr Listing kListings[] = {
     {"gpus", {&kGpuFiles, 1}, [](const DataPaths& data) { print_rows(gpu_rows(data)); }},
     {"clusters", {&kClusterFiles, 1}},
     {"networks", {&kNetworkFiles, 1}},
+    {"trainers", {&kTrainerFiles, 1}, [](const DataPaths& data) { print_rows(trainer_rows(data)); }},
     {"scenarios", {&kScenarioFiles, 1}},
     {"profiles", {&kProfileFiles, 1}},
     {"hardware-profiles", {&kHardwareProfileFiles, 1}},
@@ -148,9 +166,9 @@ constexpr Listing kListings[] = {
 }  // namespace
 
 void add_list_command(CLI::App& app, const CommandContext& context) {
-  CLI::App* command = app.add_subcommand(
-      "list",
-      "List strategies, models, GPUs, clusters, networks, scenarios and profiles, and what prices rest on");
+  CLI::App* command = app.add_subcommand("list",
+                                         "List strategies, models, GPUs, clusters, networks, trainers, "
+                                         "scenarios and profiles, and what prices rest on");
   auto what = std::make_shared<std::string>();
   const std::vector<std::string> names = names_in(kListings);
   command->add_option("what", *what, fmt::format("one of {}", fmt::join(names, ", ")))

@@ -31,6 +31,7 @@ packsim_data(models/architectures *.json)
 packsim_data(models/clusters *.json)
 packsim_data(models/gpus *.json README.md)
 packsim_data(models/networks *.json)
+packsim_data(models/trainers *.json)
 packsim_data(calibration/profiles *.json)
 packsim_data(calibration/plans *.txt)   # named on the command line of packsim calibrate run
 packsim_data(calibration/steps *.py)    # what packsim calibrate run --with torch starts

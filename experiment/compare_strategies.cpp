@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -47,6 +48,7 @@ RunManifest make_manifest(const Scenario& scenario) {
   manifest.seed = scenario.seed;
   manifest.model = scenario.model.name;
   manifest.cluster = scenario.cluster.name;
+  if (scenario.trainer) manifest.trainer = scenario.trainer->name;
   manifest.n_gpus = scenario.cluster.n_gpus();
   manifest.gpu_hour_price = scenario.cluster.gpu_hour_price;
   manifest.gpu_power_w = scenario.cluster.gpu.power_w;
@@ -210,6 +212,34 @@ Scenario with_one_strategy(Scenario scenario, const std::string& name) {
   return scenario;
 }
 
+// The strategy whose plan a trainer limits most: one that chooses its groups or else, of those whose plan is
+// searched, the fastest.
+const StrategySpec* most_limited(const Scenario& scenario, const Report& report) {
+  const StrategySpec* limited = nullptr;
+  double least_days = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < scenario.strategies.size(); ++i) {
+    const StrategySpec& spec = scenario.strategies[i];
+    const StrategyResult& run = report.runs[i];
+    if (!has_open_groups(spec) || !run.times || !run.differences.empty()) continue;
+    if (chooses_groups(spec)) return &spec;
+    if (run.times->gpu_days >= least_days) continue;
+    least_days = run.times->gpu_days;
+    limited = &spec;
+  }
+  return limited;
+}
+
+std::optional<StrategyResult> run_without_trainer(const Scenario& scenario, const Report& report,
+                                                  const RunOptions& options) {
+  const StrategySpec* const spec = most_limited(scenario, report);
+  if (spec == nullptr) return std::nullopt;
+  Scenario any = with_one_strategy(scenario, spec->name);
+  any.trainer.reset();
+  if (options.progress) options.progress("searching plans of any trainer");
+  StrategyResult run = simulate_strategy(any, spec->name, {.only_times = true, .progress = options.progress});
+  return run.times ? std::optional(std::move(run)) : std::nullopt;
+}
+
 }  // namespace
 
 Report compare_strategies(const Scenario& scenario, const RunOptions& options) {
@@ -229,6 +259,8 @@ Report compare_strategies(const Scenario& scenario, const RunOptions& options) {
   };
   Report report = run_plans(scenario, *data, options, plan_of);
   if (data->mixture != nullptr) report.mixture = summarize_mixture(scenario, *data->mixture);
+  if (scenario.trainer != nullptr && !options.only_times)
+    report.without_trainer = run_without_trainer(scenario, report, options);
   return report;
 }
 

@@ -37,6 +37,10 @@ const ParallelPlan& base_plan(const Scenario& scenario, const StrategySpec& spec
   return spec.plan ? *spec.plan : scenario.plan;
 }
 
+bool has_one_degree(const Scenario& scenario) {
+  return scenario.trainer != nullptr && scenario.trainer->degrees == Variety::one;
+}
+
 bool has_pipeline(const Scenario& scenario) {
   return std::ranges::any_of(
       scenario.strategies, [&](const StrategySpec& spec) { return base_plan(scenario, spec).pp_degree > 1; });

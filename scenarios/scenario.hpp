@@ -13,6 +13,7 @@
 #include "models/framework_profile.hpp"
 #include "models/kernels/hardware_profile.hpp"
 #include "models/parallel_plan.hpp"
+#include "models/plan/trainer.hpp"
 #include "models/transformer.hpp"
 #include "packing/policies/policy_table.hpp"
 #include "packing/sequence_parallelism.hpp"
@@ -126,6 +127,8 @@ struct Scenario {
   /// Whether the framework profile's factors are relative to this hardware profile.
   bool is_hardware_of_profile = true;
   ParallelPlan plan;  ///< of all groups, except for what a GroupSpec says
+  /// What plans have to run in; null: any plan may be chosen.
+  std::shared_ptr<const Trainer> trainer = {};
   LengthSpec lengths;
   std::optional<MixingSpec> mixing;  ///< if not set, every sample is trained once in each epoch
   TrainingSpec training;
@@ -152,6 +155,8 @@ struct Scenario {
 
 /// The parallel plan of the strategy's groups, except for what a GroupSpec says.
 const ParallelPlan& base_plan(const Scenario& scenario, const StrategySpec& spec);
+/// Whether the scenario's trainer has one degree of sequences in a run.
+bool has_one_degree(const Scenario& scenario);
 /// Whether any strategy of the scenario has one.
 bool has_pipeline(const Scenario& scenario);
 

@@ -107,15 +107,29 @@ void keep_candidates(std::span<const GroupSpec> groups, std::vector<CandidateGro
   });
 }
 
+// The only group of a trainer that has one degree in a run, with the checkpointed layers that full packs
+// need.
+CandidateGroup only_candidate(const Scenario& scenario, const ParallelPlan& base, const GroupSpec& group,
+                              ScenarioPricers& pricers) {
+  const PlannedGroup full = plan_group(scenario, base, group, group.capacity_tokens, base.pp_degree);
+  return candidate_group(job_of(scenario), group_plan(base, group, full.gc_layers), group.capacity_tokens,
+                         pricers.kernels());
+}
+
 std::optional<BatchRun> chosen_run(const Scenario& scenario, const StrategySpec& spec,
                                    std::int64_t longest_tokens, ScenarioPricers& pricers) {
   std::int64_t longest = std::min(longest_tokens, spec.longest_tokens.value_or(longest_tokens));
   if (!spec.groups.empty()) longest = spec.groups.back().capacity_tokens;
   const ParallelPlan& plan = base_plan(scenario, spec);
   const std::int64_t share = scenario.training.tokens_per_iteration / packed_gpus(plan);
-  std::vector<CandidateGroup> candidates = candidate_groups(
-      job_of(scenario), plan, {.longest_tokens = longest, .share_tokens = share}, pricers.kernels());
-  if (!spec.groups.empty()) keep_candidates(spec.groups, candidates);
+  std::vector<CandidateGroup> candidates;
+  if (has_one_degree(scenario) && !spec.groups.empty()) {
+    candidates = {only_candidate(scenario, plan, spec.groups.front(), pricers)};
+  } else {
+    candidates = candidate_groups(job_of(scenario), plan, {.longest_tokens = longest, .share_tokens = share},
+                                  pricers.kernels());
+    if (!spec.groups.empty()) keep_candidates(spec.groups, candidates);
+  }
   if (candidates.empty()) return std::nullopt;
   return run_of(scenario, spec, candidates);
 }

@@ -23,7 +23,9 @@ PlannedGroup plan_group(const Scenario& scenario, const ParallelPlan& base, cons
   const std::optional<int> fewest =
       fewest_gc_layers(scenario.model, scenario.cluster, plan, assumptions, tokens_per_gpu, n_micro_batches,
                        memory_margin(plan, assumptions));
-  plan.gc_layers = group.gc_layers.value_or(fewest.value_or(scenario.model.n_layers));
+  plan.gc_layers = group.gc_layers ? *group.gc_layers
+                                   : trainer_layers(scenario.trainer.get(), scenario.model, plan,
+                                                    fewest.value_or(scenario.model.n_layers));
   // Chunks of a pipeline checkpoint alike, which may make more of them.
   int n_checkpointed = 0;
   for (const PipelineChunk& chunk : pipeline_chunks(scenario.model, plan))

@@ -7,7 +7,8 @@ namespace packsim {
 
 /// What a scenario trains, and where, by reference.
 inline Job job_of(const Scenario& scenario) {
-  return {scenario.model, scenario.cluster, scenario.hardware, scenario.profile.factors};
+  return {scenario.model, scenario.cluster, scenario.hardware, scenario.profile.factors,
+          scenario.trainer.get()};
 }
 
 }  // namespace packsim

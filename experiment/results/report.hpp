@@ -31,6 +31,7 @@ struct RunManifest {
   std::uint32_t seed = 0;
   std::string model;
   std::string cluster;
+  std::string trainer;  ///< whose plans were chosen; empty: any plan might be
   int n_gpus = 0;
   std::optional<double> gpu_hour_price;  ///< none if the scenario gives no price
   std::optional<double> gpu_power_w;     ///< board power; none if the cluster does not state it
@@ -75,6 +76,9 @@ struct Report {
   std::optional<MixtureSummary> mixture;  ///< of `lengths`, which are those of its draws
   std::string baseline;
   std::vector<StrategyResult> runs;
+  /// What the strategy that chooses most freely takes where the trainer may be any; none without a trainer,
+  /// and where no such plan was found.
+  std::optional<StrategyResult> without_trainer;
   /// Lower bounds for the samples as the baseline trains them; the scenario's ZeRO stage comes first.
   std::vector<BoundResult> bounds;
 

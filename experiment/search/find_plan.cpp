@@ -138,6 +138,12 @@ SearchedPlan searched_plan(const TriedPlan& tried, std::int64_t least_lost_token
   return plan;
 }
 
+// Whether the strategy's own iterations can be run: a planner's have any number of micro-batches each.
+bool makes_own_steps(const Scenario& scenario, const StrategySpec& spec) {
+  return !chooses_groups(spec) || scenario.trainer == nullptr ||
+         scenario.trainer->micro_batches != MicroBatchCounts::run;
+}
+
 class Search {
  public:
   Search(const Scenario& scenario, const StrategySpec& spec, std::span<const std::int32_t> lengths_tokens,
@@ -198,9 +204,11 @@ class Search {
   // The strategy's own plans first: they are what the planner's rivals have to beat.
   void add_all(Trials& trials) {
     const std::vector<ParallelPlan> bases = base_plans(scenario_, spec_);
-    add_plans_of({&spec_, 1}, bases, trials);
+    const bool may_be_own = makes_own_steps(scenario_, spec_);
+    if (may_be_own) add_plans_of({&spec_, 1}, bases, trials);
     const std::vector<StrategySpec> rivals = rival_specs(scenario_, spec_);
     if (!rivals.empty()) add_plans_of(rivals, bases, trials);
+    if (!may_be_own) return;
     const auto is_own = [&](const TriedPlan& tried) {
       return tried.candidate.spec.strategy == spec_.strategy;
     };
@@ -325,6 +333,21 @@ class Search {
   std::string refusal_;
 };
 
+// The strategy with its own plan or, under a trainer that may not run that, with the plan that spreads most.
+StrategySpec nearest_spec(const Scenario& scenario, StrategySpec spec) {
+  if (scenario.trainer == nullptr) return spec;
+  const std::vector<ParallelPlan> bases = base_plans(scenario, spec);
+  if (bases.empty()) {
+    const std::vector<PlanMistake> mistakes =
+        trainer_mistakes(scenario.trainer.get(), scenario.model, base_plan(scenario, spec));
+    throw std::invalid_argument(fmt::format("plan: expected values that {} can run, got none{}",
+                                            scenario.trainer->name,
+                                            mistakes.empty() ? "" : ": " + mistakes.front().text()));
+  }
+  spec.plan = bases.back();
+  return spec;
+}
+
 }  // namespace
 
 FoundPlan find_plan(const Scenario& scenario, const StrategySpec& spec,
@@ -333,13 +356,14 @@ FoundPlan find_plan(const Scenario& scenario, const StrategySpec& spec,
     return {.spec = spec, .plan = plan_strategy(scenario, spec, lengths_tokens, *prices.lend(), known)};
   Search search(scenario, spec, lengths_tokens, prices);
   std::optional<StrategySpec> best = search.best(scenario.training.epochs);
-  if (!best && chooses_groups(spec))
+  if (!best && chooses_groups(spec) && scenario.trainer == nullptr)
     return {.spec = spec, .plan = plan_strategy(scenario, spec, lengths_tokens, *prices.lend())};
   if (!best) {
-    PlannedStrategy longest = plan_what_does_not_fit(scenario, spec, lengths_tokens);
+    const StrategySpec nearest = nearest_spec(scenario, spec);
+    PlannedStrategy longest = plan_what_does_not_fit(scenario, nearest, lengths_tokens);
     const bool fits = std::ranges::all_of(longest.groups, &PlannedGroup::fits_with_margin);
     if (fits) throw std::invalid_argument(search.refusal());
-    return {.spec = spec, .plan = std::move(longest)};
+    return {.spec = nearest, .plan = std::move(longest)};
   }
   for (GroupSpec& group : best->groups) group.gc_layers.reset();
   best->curriculum_iterations = spec.curriculum_iterations;

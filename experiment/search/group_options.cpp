@@ -82,7 +82,7 @@ const std::vector<GroupOption>& GroupOptions::all(const ParallelPlan& base) {
 const std::vector<GroupOption>& GroupOptions::of_depth(const ParallelPlan& base, int gc_layers,
                                                        bool has_rings) {
   ParallelPlan key = base;
-  key.gc_layers = gc_layers;
+  key.gc_layers = gc_layers = trainer_layers(scenario_.trainer.get(), scenario_.model, base, gc_layers);
   const auto known = std::ranges::find_if(
       of_depth_, [&](const DepthGroups& one) { return one.base == key && one.has_rings == has_rings; });
   if (known != of_depth_.end()) return known->groups;

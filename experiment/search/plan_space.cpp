@@ -20,6 +20,23 @@ namespace packsim {
 namespace {
 
 constexpr int kMostBatchSamples = 8;
+constexpr int kDepths = 8;
+
+// What a trainer has one of in a run, unless the strategy is its own.
+bool is_limited(const Scenario& scenario, const StrategySpec& spec) {
+  return scenario.trainer != nullptr && !scenario.trainer->is_own(spec.strategy);
+}
+bool keeps_one_degree(const Scenario& scenario, const StrategySpec& spec) {
+  return is_limited(scenario, spec) && has_one_degree(scenario);
+}
+bool may_run_together(const Scenario& scenario, const StrategySpec& spec,
+                      std::span<const GroupOption> groups) {
+  if (groups.size() < 2 || !is_limited(scenario, spec)) return true;
+  if (scenario.trainer->pack_lengths == Variety::one) return false;
+  return !keeps_one_degree(scenario, spec) || std::ranges::all_of(groups, [&](const GroupOption& one) {
+    return one.group.sequence == groups.front().group.sequence;
+  });
+}
 
 // Samples of a pack, if the strategy has a fixed number of them; else 0.
 std::int64_t samples_of_pack(const StrategySpec& spec) {
@@ -154,6 +171,7 @@ void add_group_sets(const StrategySpec& spec, const ParallelPlan& base, GroupOpt
   };
   std::vector<RatedSet> sets;
   for (std::vector<GroupOption>& groups : group_sets(options.all(base), options.longest_tokens(), floors)) {
+    if (!may_run_together(scenario, spec, groups)) continue;
     const double of_set_s = full_packs_s(scenario, base, groups, floors);
     sets.push_back({std::move(groups), of_set_s});
   }
@@ -171,6 +189,7 @@ void add_group_sets(const StrategySpec& spec, const ParallelPlan& base, GroupOpt
       usual.push_back(options.of(base, group.sequence, group.capacity_tokens));
   }
   if (usual.empty()) usual = groups_of_algorithm_1(base, options, floors);
+  if (!may_run_together(scenario, spec, usual)) return;
   if (usual.empty()) {
     ++space.n_too_large;
     return;
@@ -178,12 +197,33 @@ void add_group_sets(const StrategySpec& spec, const ParallelPlan& base, GroupOpt
   add_candidate(scenario, spec, base, usual, is_usual, floors, space);
 }
 
+// For a trainer that has one degree in a run, a group for each degree and depth.
+void add_single_groups(const StrategySpec& spec, const ParallelPlan& base, GroupOptions& options,
+                       WorkFloors& floors, PlanSpace& space) {
+  std::vector<GroupSpec> seen;
+  bool has_usual = !is_usual_base(options.scenario(), spec, base);
+  for (int variant = 2 * kDepths + 1; variant >= 0; --variant) {
+    const int gc_layers = options.scenario().model.n_layers * (variant / 2) / kDepths;
+    for (const GroupOption& one : options.of_depth(base, gc_layers, variant % 2 == 0)) {
+      if (one.group.capacity_tokens < options.longest_tokens()) {
+        ++space.n_too_large;
+        continue;
+      }
+      if (std::ranges::find(seen, one.group) != seen.end()) continue;
+      seen.push_back(one.group);
+      add_candidate(options.scenario(), spec, base, {&one, 1}, !std::exchange(has_usual, true), floors,
+                    space);
+      const GroupOption fewest = with_fewest_layers(base, one, options);
+      space.candidates.back().floor_s = floor_s(options.scenario(), spec, base, {&fewest, 1}, floors);
+    }
+  }
+}
+
 void add_mixed(const StrategySpec& spec, const ParallelPlan& base, GroupOptions& options, WorkFloors& floors,
                PlanSpace& space) {
   const Scenario& scenario = options.scenario();
   const std::int64_t longest_tokens = options.longest_tokens();
-  constexpr int kDepths = 8;
-  const bool one_degree = base.pp_degree > 1 || base.ep_degree > 1;
+  const bool one_degree = base.pp_degree > 1 || base.ep_degree > 1 || keeps_one_degree(scenario, spec);
   bool has_usual = !is_usual_base(scenario, spec, base);
   std::vector<std::vector<GroupSpec>> seen;
   for (int variant = 2 * kDepths + 1; variant >= 0; --variant) {
@@ -231,7 +271,9 @@ double least_s(const ParallelPlan& base, GroupOptions& options, WorkFloors& floo
 void add_plans(const StrategySpec& spec, const ParallelPlan& base, GroupOptions& options, WorkFloors& floors,
                PlanSpace& space) {
   const Strategy& strategy = strategy_of(spec);
-  if (strategy.chooses_groups) {
+  if (strategy.chooses_groups && has_one_degree(options.scenario())) {
+    add_single_groups(spec, base, options, floors, space);
+  } else if (strategy.chooses_groups) {
     const bool is_usual = is_usual_base(options.scenario(), spec, base);
     add_candidate(options.scenario(), spec, base, {}, is_usual, floors, space);
     space.candidates.back().floor_s = least_s(base, options, floors);

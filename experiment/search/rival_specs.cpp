@@ -12,6 +12,7 @@ std::vector<StrategySpec> rival_specs(const Scenario& scenario, const StrategySp
   std::vector<StrategySpec> specs;
   for (const Strategy& strategy : strategies()) {
     if (strategy.chooses_groups || strategy.cuts_samples) continue;
+    if (!trainer_refusal(scenario.trainer.get(), strategy).empty()) continue;
     StrategySpec spec = planner;
     spec.strategy = strategy.name;
     spec.order = strategy.default_order;

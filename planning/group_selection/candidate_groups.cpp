@@ -43,7 +43,9 @@ std::vector<ParallelPlan> plans_of_degree(const Job& job, ParallelPlan plan, int
   const auto add = [&](int ulysses) {
     plan.sequence = {.ulysses = ulysses, .ring = degree / ulysses};
     const bool is_known = std::ranges::find(plans, plan) != plans.end();
-    if (!is_known && plan_mistakes(job.model, job.cluster, plan).empty()) plans.push_back(plan);
+    if (!is_known && plan_mistakes(job.model, job.cluster, plan).empty() &&
+        trainer_mistakes(job.trainer, job.model, plan).empty())
+      plans.push_back(plan);
     return !plans.empty();
   };
   for (int ulysses = degree; ulysses >= 1; ulysses /= 2) {
@@ -54,6 +56,22 @@ std::vector<ParallelPlan> plans_of_degree(const Job& job, ParallelPlan plan, int
 }
 
 namespace {
+
+constexpr std::int64_t kFewTokens = 64;
+
+// The candidate of the pricer's plan. of_short: the cost of packs with few tokens on each GPU.
+CandidateGroup make_candidate(StepPricer& pricer, const ParallelPlan& plan, std::int64_t capacity_tokens,
+                              const PlanCost& of_short) {
+  const int gpus = plan.sequence_gpus();
+  const PlanCost cost = plan_cost(pricer, capacity_tokens);
+  return {.plan = plan,
+          .group = {.capacity_tokens = capacity_tokens,
+                    .gpus_per_pack = gpus / plan.tp_degree,
+                    .cost = cost.pack},
+          .step_s = cost.step_s,
+          .short_pack_s = of_short.pack.tokens_s.at(kFewTokens * gpus),
+          .short_step_s = of_short.step_s};
+}
 
 // The candidates of one degree, with 0 and more checkpointed layers.
 std::vector<CandidateGroup> candidates_of(const Job& job, ParallelPlan plan, const CandidateLimits& limits,
@@ -66,22 +84,14 @@ std::vector<CandidateGroup> candidates_of(const Job& job, ParallelPlan plan, con
   const std::int64_t most = (longest_pack + gpus - 1) / gpus;
   plan.gc_layers = 0;
   StepPricer pricer(job.model, job.cluster, plan, job.hardware, job.factors, kernels);
-  constexpr std::int64_t kFewTokens = 64;
   const PlanCost of_short = plan_cost(pricer, kFewTokens * gpus);
   std::int64_t before = 0;
   for (int gc_layers = 0; before < most; gc_layers += depth) {
-    plan.gc_layers = std::min(gc_layers, job.model.n_layers);
+    plan.gc_layers = trainer_layers(job.trainer, job.model, plan, std::min(gc_layers, job.model.n_layers));
     const std::int64_t tokens = most_tokens_that_fit(job, plan, most);
     if (tokens > before) {
       pricer.set_gc_layers(plan.gc_layers);
-      const PlanCost cost = plan_cost(pricer, tokens * gpus);
-      candidates.push_back({.plan = plan,
-                            .group = {.capacity_tokens = tokens * gpus,
-                                      .gpus_per_pack = gpus / plan.tp_degree,
-                                      .cost = cost.pack},
-                            .step_s = cost.step_s,
-                            .short_pack_s = of_short.pack.tokens_s.at(kFewTokens * gpus),
-                            .short_step_s = of_short.step_s});
+      candidates.push_back(make_candidate(pricer, plan, tokens * gpus, of_short));
       before = tokens;
     }
     if (gc_layers >= job.model.n_layers) break;
@@ -107,6 +117,13 @@ bool is_better_way(std::span<const CandidateGroup> one, std::span<const Candidat
 }
 
 }  // namespace
+
+CandidateGroup candidate_group(const Job& job, const ParallelPlan& plan, std::int64_t capacity_tokens,
+                               std::shared_ptr<KernelPricer> kernels) {
+  StepPricer pricer(job.model, job.cluster, plan, job.hardware, job.factors, std::move(kernels));
+  const PlanCost of_short = plan_cost(pricer, kFewTokens * plan.sequence_gpus());
+  return make_candidate(pricer, plan, capacity_tokens, of_short);
+}
 
 std::vector<CandidateGroup> candidate_groups(const Job& job, const ParallelPlan& plan,
                                              const CandidateLimits& limits,

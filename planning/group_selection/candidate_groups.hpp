@@ -9,6 +9,7 @@
 #include "models/kernels/hardware_profile.hpp"
 #include "models/memory/peak_memory.hpp"
 #include "models/parallel_plan.hpp"
+#include "models/plan/trainer.hpp"
 #include "models/step/kernel_pricer.hpp"
 #include "models/transformer.hpp"
 #include "packing/batch_problem.hpp"
@@ -21,6 +22,7 @@ struct Job {
   const Cluster& cluster;
   const HardwareProfile& hardware;
   const FrameworkFactors& factors;
+  const Trainer* trainer = nullptr;  ///< what plans have to run in; null: anything
 };
 
 /// A way to run packs that a planner may choose: the pack length that fits in memory at an SP degree and a
@@ -56,6 +58,10 @@ struct CandidateLimits {
 std::vector<CandidateGroup> candidate_groups(const Job& job, const ParallelPlan& plan,
                                              const CandidateLimits& limits,
                                              std::shared_ptr<KernelPricer> kernels = nullptr);
+
+/// The candidate of one plan, for packs of up to so many tokens.
+CandidateGroup candidate_group(const Job& job, const ParallelPlan& plan, std::int64_t capacity_tokens,
+                               std::shared_ptr<KernelPricer> kernels);
 
 /// The plans worth trying with so many GPUs that share a pack: by Ulysses or, if the model has too few heads,
 /// by the widest possible Ulysses and a ring; and by Ulysses inside a node and a ring between nodes. Empty if

@@ -133,6 +133,7 @@ std::string html_facts(const Report& report) {
                      fmt::format("{} tokens per iteration, {} {}", grouped(manifest.tokens_per_iteration),
                                  manifest.epochs, manifest.epochs == 1 ? "epoch" : "epochs"));
   items += html_item("Parallel plan", plan_text(manifest.plan));
+  if (!manifest.trainer.empty()) items += html_item("Trainer", html_escaped(manifest.trainer));
   items += html_item("Cost profile", html_escaped(manifest.profile));
   if (manifest.variability.any()) items += html_item("Variability", variability_text(manifest.variability));
   if (manifest.failures) items += html_item("Failures", failures_text(*manifest.failures));

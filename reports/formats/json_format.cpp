@@ -59,6 +59,7 @@ Json manifest(const RunManifest& manifest) {
           {"seed", manifest.seed},
           {"model", manifest.model},
           {"cluster", manifest.cluster},
+          {"trainer", manifest.trainer.empty() ? Json() : Json(manifest.trainer)},
           {"n_gpus", manifest.n_gpus},
           {"gpu_hour_price", optional_json(manifest.gpu_hour_price)},
           {"gpu_power_w", optional_json(manifest.gpu_power_w)},

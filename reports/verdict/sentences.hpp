@@ -17,6 +17,9 @@ std::string best_headline(const Report& report, const StrategyResult& best);
 
 std::string cost_sentence(const StrategyResult& best);
 
+/// What the limits of the trainer cost, beginning with a blank; empty without a trainer.
+std::string trainer_sentence(const Report& report, const StrategyResult& best);
+
 /// What `best` saves against `other` by part of the time. The parts add up to the difference in GPU-days.
 std::vector<VerdictSaving> savings_of(const StrategyResult& best, const StrategyResult& other);
 std::string why_sentence(const StrategyResult& best, const StrategyResult& other);

@@ -42,7 +42,7 @@ Verdict verdict(const Report& report) {
   }
   verdict.best = best->name;
   verdict.headline = best_headline(report, *best);
-  verdict.cost = cost_sentence(*best);
+  verdict.cost = cost_sentence(*best) + trainer_sentence(report, *best);
   verdict.settings = plan_text(best->plan) + ".";
   verdict.groups = shown_groups(*best);
   verdict.doubts = doubts_of(report, *best);

@@ -7,7 +7,7 @@
 namespace packsim {
 
 /// Where the files that come with packsim are: models/architectures, models/clusters, models/gpus,
-/// models/networks, calibration/profiles, scenarios and scenarios/lengths under root.
+/// models/networks, models/trainers, calibration/profiles, scenarios and scenarios/lengths under root.
 struct DataPaths {
   std::string root;
 };
@@ -31,6 +31,7 @@ inline constexpr NamedFiles kModelFiles = {"model", "models/architectures"};
 inline constexpr NamedFiles kClusterFiles = {"cluster type", "models/clusters"};
 inline constexpr NamedFiles kGpuFiles = {"GPU", "models/gpus"};
 inline constexpr NamedFiles kNetworkFiles = {"network", "models/networks"};
+inline constexpr NamedFiles kTrainerFiles = {"trainer", "models/trainers"};
 inline constexpr NamedFiles kProfileFiles = {"profile", "calibration/profiles"};
 inline constexpr NamedFiles kScenarioFiles = {"scenario", "scenarios"};
 

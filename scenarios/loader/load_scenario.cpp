@@ -18,6 +18,7 @@
 #include "scenarios/loader/read_network.hpp"
 #include "scenarios/loader/readers.hpp"
 #include "scenarios/loader/scenario_changes.hpp"
+#include "scenarios/training_stacks.hpp"
 
 namespace packsim {
 namespace {
@@ -47,6 +48,12 @@ Loaded<T> load_file(const std::string& path, const ReadFile<T>& read, Problems& 
 
 ReadFile<Cluster> cluster_reader(const DataPaths& data, Problems& problems) {
   return [&](JsonReader reader) { return read_cluster_type(std::move(reader), data, problems); };
+}
+
+// The stack of the scenario's trainer; null without a trainer.
+const TrainingStack* stack_of(const Loaded<Trainer>& trainer) {
+  const auto stack = std::ranges::find(kTrainingStacks, trainer.value.stack, &TrainingStack::name);
+  return trainer.good && stack != kTrainingStacks.end() ? &*stack : nullptr;
 }
 
 // The file that a member of the scenario names.
@@ -86,6 +93,26 @@ std::string read_baseline(JsonReader& reader, const std::vector<StrategySpec>& s
   const bool all_named = !names.empty() && std::ranges::find(names, "") == names.end();
   if (!all_named) return reader.string("baseline", "");
   return names[reader.one_of_own("baseline", names, 0)];
+}
+
+// The trainer that the scenario names, if any.
+Loaded<Trainer> load_trainer_of(JsonReader& reader, const std::string& folder, const DataPaths& data,
+                                Problems& problems) {
+  if (reader.has("trainer"))
+    return load_member<Trainer>(reader, "trainer", kTrainerFiles, read_trainer, folder, data, problems);
+  reader.value("trainer");  // which makes it a known key
+  return {};
+}
+
+// The plan as a stack executes it, where that differs from its profile.
+ParallelPlan with_style_of(const TrainingStack* stack, const ParallelPlan& plan) {
+  if (stack == nullptr) return plan;
+  Problems of_stack;
+  const JsonDocument document{
+      .file = std::string(stack->name),
+      .hash = {},
+      .root = std::make_shared<const Json>(Json::parse(fmt::format("{{{}}}", stack->parallelism)))};
+  return read_parallelism(JsonReader(document, of_stack), plan);
 }
 
 // Whether the profile was fitted to steps of the model: by its sizes, or by its name where packsim does not
@@ -291,8 +318,16 @@ Scenario read_scenario(JsonReader reader, const std::string& folder, const DataP
   if (cluster.value.design && cluster.good && problems.size() == before)
     check_network_paths(of_cluster, of_cluster.has("network") ? "network" : "type", cluster.value);
   cluster.good = cluster.good && problems.size() == before;
-  const auto profile =
-      load_member<FrameworkProfile>(reader, "profile", kProfileFiles, read_profile, folder, data, problems);
+  const auto trainer = load_trainer_of(reader, folder, data, problems);
+  if (trainer.good) scenario.trainer = std::make_shared<Trainer>(trainer.value);
+  // What the trainer's stack does, where the scenario has no profile.
+  const TrainingStack* const stack = reader.has("profile") ? nullptr : stack_of(trainer);
+  if (stack != nullptr) reader.value("profile");  // which makes it a known key
+  const auto profile = stack == nullptr ? load_member<FrameworkProfile>(reader, "profile", kProfileFiles,
+                                                                        read_profile, folder, data, problems)
+                                        : load_file<FrameworkProfile>(
+                                              path_of(kProfileFiles, std::string(stack->profile), data),
+                                              read_profile, problems);
   scenario.model = model.value;
   scenario.cluster = cluster.value;
   scenario.profile = profile.value;
@@ -307,9 +342,10 @@ Scenario read_scenario(JsonReader reader, const std::string& folder, const DataP
 
   const std::size_t before_plan = problems.size();
   scenario.training = read_training(reader.object("training"));
-  scenario.plan = read_parallelism(
-      reader.optional_object("parallelism"),
-      {.zero_stage = scenario.training.zero_stage, .execution = execution_of(profile.value, scenario.model)});
+  scenario.plan =
+      read_parallelism(reader.optional_object("parallelism"),
+                       with_style_of(stack, {.zero_stage = scenario.training.zero_stage,
+                                             .execution = execution_of(profile.value, scenario.model)}));
   scenario.training.zero_stage = scenario.plan.zero_stage;
   const bool plan_is_read = problems.size() == before_plan;
   scenario.plan.n_gpus = cluster.value.n_gpus();
@@ -319,6 +355,7 @@ Scenario read_scenario(JsonReader reader, const std::string& folder, const DataP
   PlanContext context{.model = model.good ? &model.value : nullptr,
                       .cluster = cluster.good ? &cluster.value : nullptr,
                       .plan = scenario.plan,
+                      .trainer = scenario.trainer.get(),
                       .has_mixture = reader.has("mixing")};
   if (plan_is_read) context.refused_keys = check_plan(reader, context);
   const int most_gpus = cluster.good ? cluster.value.n_gpus() : kMostGpus;
@@ -354,6 +391,11 @@ Scenario load_scenario_text(const std::string& text, const std::string& name, co
 Transformer load_model(const std::string& name_or_path, const DataPaths& data) {
   Problems problems;
   return load_named<Transformer>(kModelFiles, name_or_path, read_model, data, problems);
+}
+
+Trainer load_trainer(const std::string& name_or_path, const DataPaths& data) {
+  Problems problems;
+  return load_named<Trainer>(kTrainerFiles, name_or_path, read_trainer, data, problems);
 }
 
 Gpu load_gpu(const std::string& name_or_path, const DataPaths& data) {

@@ -33,7 +33,8 @@ Scenario load_scenario_text(const std::string& text, const std::string& name, co
                             std::span<const std::string> settings = {},
                             MistakenStrategies mistaken = MistakenStrategies::refuse);
 
-/// A model, GPU, cluster type or profile by name or path, with the same errors. The cluster has one node.
+/// A model, trainer, GPU, cluster type or profile by name or path, with the same errors. The cluster has one node.
+Trainer load_trainer(const std::string& name_or_path, const DataPaths& data);
 Gpu load_gpu(const std::string& name_or_path, const DataPaths& data);
 Transformer load_model(const std::string& name_or_path, const DataPaths& data);
 Cluster load_cluster_type(const std::string& name_or_path, const DataPaths& data);

@@ -32,6 +32,11 @@ bool refuse_group_plan(const Entry& entry, const GroupSpec& group, const PlanCon
   const std::vector<std::string> group_keys = plan_key_names(PlanPart::group);
   const ParallelPlan plan = group_plan(context.plan, group, group.gc_layers.value_or(0));
   bool refused = false;
+  for (const PlanMistake& mistake : trainer_mistakes(context.trainer, *context.model, plan)) {
+    const bool is_of_group = std::ranges::find(group_keys, mistake.keys.front()) != group_keys.end();
+    refuse_plan(is_of_group ? entry.with(mistake.keys.front()) : entry.own, mistake.keys.front(), mistake);
+    refused = true;
+  }
   for (const PlanMistake& mistake : plan_mistakes(*context.model, *context.cluster, plan)) {
     const auto key = std::ranges::find_first_of(mistake.keys, group_keys);
     const bool was_refused =
@@ -68,6 +73,22 @@ GroupSpec read_group(const Entry& entry, StrategyKeys keys, const PlanContext& c
   return group;
 }
 
+// Groups that a trainer cannot run in one run.
+void check_variety(JsonReader& reader, std::span<const GroupSpec> groups, const PlanContext& context) {
+  if (context.trainer == nullptr || groups.empty()) return;
+  const auto differ = [&](const GroupSpec& group) { return group.sequence != groups.front().sequence; };
+  if (context.trainer->pack_lengths == Variety::one && groups.size() > 1) {
+    reader.refuse("groups",
+                  fmt::format("one group for {}, which has one pack length in a run", context.trainer->name),
+                  fmt::format("{}", groups.size()));
+  } else if (context.trainer->degrees == Variety::one && std::ranges::any_of(groups, differ)) {
+    reader.refuse("groups",
+                  fmt::format("groups of the same sp_degree and cp_degree for {}, which has one in a run",
+                              context.trainer->name),
+                  "several");
+  }
+}
+
 // Capacities of 0 could not be read, which was reported.
 std::vector<GroupSpec> read_groups(JsonReader& reader, JsonReader& defaults, StrategyKeys keys,
                                    const PlanContext& context) {
@@ -82,6 +103,7 @@ std::vector<GroupSpec> read_groups(JsonReader& reader, JsonReader& defaults, Str
     }
     before_tokens = capacity_tokens;
   }
+  check_variety(reader, groups, context);
   return groups;
 }
 
@@ -252,6 +274,8 @@ StrategySpec read_strategy(JsonReader& reader, JsonReader& defaults, StrategyKey
   read_policy_keys(reader, keys.policies);
   if (strategy == nullptr) return spec;
   static_cast<Policies&>(spec) = policies_of(*strategy, keys);
+  if (const std::string refusal = trainer_refusal(context.trainer, *strategy); !refusal.empty())
+    reader.refuse("strategy", refusal);
   check_policies(entry, *strategy, keys, spec);
   check_curriculum(entry, *strategy, spec);
   check_iterations(entry, *strategy, spec);

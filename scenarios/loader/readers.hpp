@@ -29,6 +29,8 @@ Cluster read_cluster_type(JsonReader reader, const DataPaths& data, Problems& pr
 /// name then says so. What the type has to allow is not checked where it could not be read.
 void read_cluster_changes(JsonReader& of_cluster, bool type_is_read, Cluster& cluster);
 FrameworkProfile read_profile(JsonReader reader);
+/// A file of models/trainers.
+Trainer read_trainer(JsonReader reader);
 /// A hardware profile alone.
 HardwareProfile read_hardware_profile(JsonReader reader);
 /// The same with the data sheet of its GPU and the profile that it names for missing kernels: a shipped name,
@@ -68,6 +70,7 @@ struct PlanContext {
   const Cluster* cluster = nullptr;
   ParallelPlan plan = {};                      ///< the scenario's
   std::vector<std::string> refused_keys = {};  ///< of the plan
+  const Trainer* trainer = nullptr;            ///< null: any plan
   bool has_mixture = false;                    ///< whether the scenario has "mixing"
 };
 

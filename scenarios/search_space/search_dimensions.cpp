@@ -38,7 +38,8 @@ std::vector<ParallelPlan> plans_of_space(const Scenario& scenario, const Strateg
     plans = std::move(wider);
   }
   std::erase_if(plans, [&](const ParallelPlan& one) {
-    return !plan_mistakes(scenario.model, scenario.cluster, one).empty();
+    return !plan_mistakes(scenario.model, scenario.cluster, one).empty() ||
+           !trainer_mistakes(scenario.trainer.get(), scenario.model, one).empty();
   });
   return plans;
 }

@@ -7,8 +7,9 @@
 
 namespace packsim {
 
-/// ZeRO stages: 1, 2, 3 and the plan's own. In a pipeline, stages 2 and 3 send and hold what stage 1 does, so
-/// they are tried only if they are said or the plan's own.
+/// ZeRO stages: 1, 2, 3 and the plan's own, and 0 where a trainer is named, which may have no other. In a
+/// pipeline, stages 2 and 3 send and hold what stage 1 does, so they are tried only if they are said or the
+/// plan's own.
 inline constexpr SearchDimension kZeroStages = {
     .key = "zero_stages",
     .plan_key = "zero_stage",
@@ -18,8 +19,9 @@ inline constexpr SearchDimension kZeroStages = {
     .most = kLastZeroStage,
     .plan_key_fixes = false,
     .usual =
-        [](const Scenario&, const ParallelPlan& own) {
-          const std::set<int> stages = {1, 2, 3, own.zero_stage};
+        [](const Scenario& scenario, const ParallelPlan& own) {
+          std::set<int> stages = {1, 2, 3, own.zero_stage};
+          if (scenario.trainer != nullptr) stages.insert(0);
           return std::vector<int>(stages.begin(), stages.end());
         },
     .value = [](const ParallelPlan& plan) { return plan.zero_stage; },

@@ -18,10 +18,12 @@ struct BadArguments {
 constexpr BadArguments kBadArguments[] = {
     {"list", 2, true, "packsim: what is required\n"},
     {"list nothing", 2, true,
-     "packsim: what: expected one of strategies, models, gpus, clusters, networks, scenarios, profiles, "
+     "packsim: what: expected one of strategies, models, gpus, clusters, networks, trainers, scenarios, "
+     "profiles, "
      "hardware-profiles, support, got \"nothing\"\n"},
     {"list strategis", 2, true,
-     "packsim: what: expected one of strategies, models, gpus, clusters, networks, scenarios, profiles, "
+     "packsim: what: expected one of strategies, models, gpus, clusters, networks, trainers, scenarios, "
+     "profiles, "
      "hardware-profiles, support (did you mean strategies?), got \"strategis\"\n"},
     {"compare", 2, true, "packsim: scenario is required\n"},
     {"compare missing.json", 3, false, "packsim: missing.json: No such file or directory\n"},

@@ -1,0 +1,120 @@
+#include "models/plan/trainer.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <variant>
+
+namespace packsim {
+namespace {
+
+// The words of a list, or the value alone.
+std::vector<PlanValue> elements_of(const PlanValue& value) {
+  const auto* const words = std::get_if<std::vector<std::string>>(&value);
+  if (words == nullptr) return {value};
+  return {words->begin(), words->end()};
+}
+
+bool allows(const KeyLimit* limit, const PlanKey& key, const PlanValue& value) {
+  const bool must_be_said = key.name() == "zero_stage";
+  if (!must_be_said && value == default_value(key)) return true;
+  if (limit == nullptr) return false;
+  return limit->values.empty() || std::ranges::all_of(elements_of(value), [&](const PlanValue& one) {
+           return std::ranges::find(limit->values, one) != limit->values.end();
+         });
+}
+
+std::string allowed_text(const KeyLimit* limit, const PlanKey& key) {
+  std::string text = key.name() == "zero_stage" ? "" : plan_value_text(default_value(key));
+  if (limit == nullptr) return text;
+  for (const PlanValue& value : limit->values) text += (text.empty() ? "" : " or ") + plan_value_text(value);
+  return text;
+}
+
+bool allows_layers(LayerCounts counts, int n_layers, int gc_layers) {
+  if (counts == LayerCounts::any || gc_layers == 0 || gc_layers == n_layers) return true;
+  if (counts == LayerCounts::all_or_none) return false;
+  for (int n = 2; n <= n_layers; ++n) {
+    if ((n_layers + n - 1) / n == gc_layers) return true;
+  }
+  return false;
+}
+
+std::string_view text_of(LayerCounts counts) {
+  return std::ranges::find(kLayerCountNames, counts, &PolicyName<LayerCounts>::value)->summary;
+}
+
+std::vector<PlanMistake> way_mistakes(const std::string& who, const TrainerWay& way, const Transformer& model,
+                                      const ParallelPlan& plan) {
+  std::vector<PlanMistake> mistakes;
+  for (const std::string_view name : kTrainerKeys) {
+    const PlanKey& key = *find_plan_key(name);
+    const auto found = std::ranges::find(way.limits, &key, &KeyLimit::key);
+    const KeyLimit* const limit = found == way.limits.end() ? nullptr : &*found;
+    const PlanValue value = key.get(plan);
+    if (allows(limit, key, value)) continue;
+    mistakes.push_back({.keys = {std::string(name)},
+                        .expected = allowed_text(limit, key) + " for " + who,
+                        .got = plan_value_text(value)});
+  }
+  if (!allows_layers(way.checkpointed_layers, model.n_layers, plan.gc_layers)) {
+    mistakes.push_back({.keys = {"gc_layers"},
+                        .expected = std::string(text_of(way.checkpointed_layers)) + " for " + who,
+                        .got = std::to_string(plan.gc_layers)});
+  }
+  const int heads_gpus = plan.tp_degree * plan.sequence.ulysses;
+  if (!way.copies_key_value_heads && plan.sequence.ulysses > 1 && model.n_kv_heads % heads_gpus != 0) {
+    mistakes.push_back({.keys = {"sp_degree"},
+                        .expected = "a degree that, times tp_degree, divides the " +
+                                    std::to_string(model.n_kv_heads) + " key-value heads for " + who,
+                        .got = std::to_string(plan.sequence.ulysses)});
+  }
+  return mistakes;
+}
+
+}  // namespace
+
+std::string way_text(const TrainerWay& way) {
+  std::string limits;
+  for (const KeyLimit& limit : way.limits) {
+    limits += (limits.empty() ? "" : "; ") + std::string(limit.key->name());
+    for (const PlanValue& value : limit.values)
+      limits += (&value == limit.values.data() ? " " : ", ") + plan_value_text(value);
+  }
+  return way.name + " (" + limits + ")";
+}
+
+bool Trainer::is_own(std::string_view strategy) const {
+  return std::ranges::find(own_strategies, strategy) != own_strategies.end();
+}
+
+std::vector<PlanMistake> trainer_mistakes(const Trainer* trainer, const Transformer& model,
+                                          const ParallelPlan& plan) {
+  if (trainer == nullptr) return {};
+  std::optional<std::vector<PlanMistake>> fewest;
+  for (const TrainerWay& way : trainer->ways) {
+    std::vector<PlanMistake> mistakes = way_mistakes(trainer->name + " (" + way.name + ")", way, model, plan);
+    if (!fewest || mistakes.size() < fewest->size()) fewest = std::move(mistakes);
+  }
+  return fewest.value_or(std::vector<PlanMistake>{});
+}
+
+int trainer_layers(const Trainer* trainer, const Transformer& model, ParallelPlan plan, int least) {
+  for (plan.gc_layers = least; trainer != nullptr && plan.gc_layers <= model.n_layers; ++plan.gc_layers) {
+    if (trainer_mistakes(trainer, model, plan).empty()) return plan.gc_layers;
+  }
+  return least;
+}
+
+std::string trainer_refusal(const Trainer* trainer, const Strategy& strategy) {
+  if (trainer == nullptr || trainer->is_own(strategy.name)) return {};
+  if (!trainer->takes_plans) return "a strategy of its own for " + trainer->name + ", which takes no plans";
+  const bool has_own_counts = strategy.forms_iterations() && !strategy.chooses_groups;
+  if (trainer->micro_batches == MicroBatchCounts::run && has_own_counts) {
+    return "a strategy with as many micro-batches in each step for " + trainer->name +
+           ", which has one number of them in a run";
+  }
+  return {};
+}
+
+}  // namespace packsim

@@ -36,16 +36,10 @@ constexpr std::size_t kTimelineLanes = 32;
 constexpr int kMostTracedGpus = 8192;  // tracing every rank of a larger cluster takes seconds
 constexpr std::size_t kSampledIterations = 8;
 
-DataCounts count_samples(const Scenario& scenario, const PlannedStrategy& plan,
-                         const ScheduleMetrics& metrics) {
+DataCounts count_samples(const PlannedStrategy& plan, const ScheduleMetrics& metrics) {
   const Packing& packing = plan.packing;
   const Schedule& schedule = plan.schedule;
   const PackCounts& counts = packing.counts;
-  std::int64_t longest = 0;
-  for (const PackSet& packs : packing.groups) {
-    for (const ItemIndex item : packs.items)
-      longest = std::max<std::int64_t>(longest, packing.lengths_tokens[item]);
-  }
   return {.dropped_samples = counts.dropped_samples,
           .dropped_tokens = counts.dropped_tokens * schedule.epochs + schedule.dropped_tokens,
           .empty_samples = counts.empty_samples,
@@ -57,8 +51,7 @@ DataCounts count_samples(const Scenario& scenario, const PlannedStrategy& plan,
           .padded_tokens = metrics.padded_tokens,
           .trained_tokens = metrics.trained_tokens,
           .largest_iteration_tokens = metrics.largest_iteration_tokens,
-          .excess_tokens = excess_tokens(schedule, plan.batches, scenario.training.tokens_per_iteration),
-          .longest_tokens = longest};
+          .longest_tokens = longest_tokens(plan.batches)};
 }
 
 std::optional<Reordering> reordering_of(const PlannedStrategy& plan, const StrategySpec& spec) {
@@ -178,7 +171,8 @@ StrategyResult simulate_plan(const Scenario& scenario, const StrategySpec& spec,
                         .packs = static_cast<std::int64_t>(packing.n_packs()),
                         .iterations = metrics.iterations,
                         .curriculum_iterations = schedule.curriculum_iterations,
-                        .counts = count_samples(scenario, plan, metrics)};
+                        .counts = count_samples(plan, metrics),
+                        .sizes = iteration_sizes(scenario, spec, plan)};
   result.reordering = reordering_of(plan, spec);
   if (plan.epochs) result.repacking = plan.epochs->repacking;
   result.sampled_iterations = sample_iterations(schedule, plan.batches, plan.groups);

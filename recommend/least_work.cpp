@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "experiment/bounds/plan_bounds.hpp"
-#include "experiment/results/job_differences.hpp"
 #include "experiment/search/base_plans.hpp"
+#include "packing/schedule/iteration_size.hpp"
 #include "planning/bound/lower_bound.hpp"
 
 namespace packsim {
@@ -92,10 +92,10 @@ bool is_bounded(const Scenario& scenario) {
 // All schedules that train the job that was asked for, with every way to share a pack that a planner tries.
 BoundSpace space_of(const Scenario& scenario, const Job& job, const std::vector<ParallelPlan>& plans,
                     std::int64_t longest_tokens) {
-  const std::int64_t asked_tokens = scenario.training.tokens_per_iteration;
+  const IterationSize size{scenario.training.tokens_per_iteration, longest_tokens};
   BoundSpace space{.sequences = {},
-                   .tokens_per_iteration = kMostOfOneIteration * std::max(asked_tokens, longest_tokens),
-                   .mean_tokens_per_iteration = (1 + kIterationTolerance) * static_cast<double>(asked_tokens),
+                   .tokens_per_iteration = size.most_tokens(),
+                   .mean_tokens_per_iteration = static_cast<double>(size.most_tokens()),
                    .most_pack_tokens = 0,
                    .epochs = scenario.training.epochs};
   space.most_pack_tokens = space.tokens_per_iteration;

@@ -10,7 +10,7 @@
 
 #include "experiment/bounds/plan_bounds.hpp"
 #include "experiment/plans/batch_run.hpp"
-#include "experiment/results/job_differences.hpp"
+#include "experiment/results/iteration_sizes.hpp"
 #include "experiment/search/base_plans.hpp"
 #include "models/state_traffic.hpp"
 #include "scenarios/search_space/search_dimensions.hpp"
@@ -49,7 +49,7 @@ BoundSpace space_of(const Scenario& scenario, std::span<const TrainedData> train
   for (std::size_t i = 0; i < trained.size(); ++i) {
     const TrainedData& data = trained[i];
     space.sequences.insert(space.sequences.end(), data.sequences.begin(), data.sequences.end());
-    if (const StrategyResult& run = report.runs[i]; has_asked_iterations(report.manifest, run)) {
+    if (const StrategyResult& run = report.runs[i]; has_asked_iterations(run.sizes)) {
       space.tokens_per_iteration = std::max(space.tokens_per_iteration, run.counts.largest_iteration_tokens);
       space.mean_tokens_per_iteration =
           std::max(space.mean_tokens_per_iteration, run.mean_iteration_tokens());

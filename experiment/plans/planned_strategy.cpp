@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "experiment/plans/plan_group.hpp"
+#include "packing/options/shared_options.hpp"
 
 namespace packsim {
 namespace {
@@ -68,6 +69,38 @@ PlannedStrategy planned_strategy(const Scenario& scenario, const StrategySpec& s
   for (std::size_t g = 0; g < groups.size(); ++g)
     placed.schedule.groups[g].gc_layers = runs.groups[g].gc_layers;
   return {std::move(packed), std::move(placed), std::move(runs), std::move(parts)};
+}
+
+std::int64_t samples_of_pack(const StrategySpec& spec) {
+  const Strategy& strategy = strategy_of(spec);
+  if (strategy.trains_samples_alone) return 1;
+  const bool has_rows =
+      strategy.layout == Layout::rows && find_option(strategy, kBatchSamples.name) != nullptr;
+  return has_rows ? spec.options[kBatchSamples].value_or(0) : 0;
+}
+
+std::int64_t longest_tokens(const GroupBatches& batches) {
+  std::int32_t longest = 0;
+  for (const std::vector<MicroBatch>& packs : batches) {
+    for (const MicroBatch& pack : packs) longest = std::max(longest, pack.longest_tokens);
+  }
+  return longest;
+}
+
+IterationSizes iteration_sizes(const Scenario& scenario, const StrategySpec& spec,
+                               const PlannedStrategy& plan) {
+  const bool forms_iterations = !plan.packing.planned.iterations.empty();
+  const bool counts_packs = !forms_iterations && samples_of_pack(spec) == 0;
+  std::vector<std::int64_t> pack_tokens;
+  std::int64_t n_groups = 0;
+  for (const PlannedGroup& group : plan.groups) {
+    pack_tokens.push_back(counts_packs ? group.capacity_tokens : 0);
+    n_groups += group.packs > 0;
+  }
+  const std::int64_t parts = scenario.training.epochs * std::max<std::int64_t>(1, std::ssize(plan.windows));
+  return iteration_sizes(plan.schedule, plan.batches, pack_tokens,
+                         {scenario.training.tokens_per_iteration, longest_tokens(plan.batches)},
+                         parts * (forms_iterations ? 1 : n_groups));
 }
 
 PlannedStrategy with_schedule(PlannedStrategy plan, Schedule schedule) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "experiment/plans/pack_attentions.hpp"
+#include "experiment/results/iteration_sizes.hpp"
 #include "experiment/results/planned_group.hpp"
 #include "experiment/results/report.hpp"
 #include "packing/pack.hpp"
@@ -87,6 +88,16 @@ PackedData packed_data(const StrategySpec& spec, Packing packing);
 PlannedStrategy planned_strategy(const Scenario& scenario, const StrategySpec& spec,
                                  std::span<const GroupSpec> groups, PackedData packed, PlacedPacks placed,
                                  RunParts parts = {});
+
+/// Samples of a pack, if the strategy has a fixed number of them; else 0.
+std::int64_t samples_of_pack(const StrategySpec& spec);
+
+/// The longest sample of the packs, or piece of a cut sample.
+std::int64_t longest_tokens(const GroupBatches& batches);
+
+/// The sizes of the plan's iterations beside the one that the scenario asks for.
+IterationSizes iteration_sizes(const Scenario& scenario, const StrategySpec& spec,
+                               const PlannedStrategy& plan);
 
 /// The same plan where only some of its iterations are trained.
 PlannedStrategy with_schedule(PlannedStrategy plan, Schedule schedule);

@@ -11,7 +11,6 @@ namespace packsim {
 namespace {
 
 constexpr double kDataTolerance = 0.005;
-constexpr double kRepeatTolerance = 0.01;
 
 // The run that the others must be like; null if no run trains anything.
 const StrategyResult* reference_run(const Report& report) {
@@ -22,62 +21,22 @@ const StrategyResult* reference_run(const Report& report) {
   return first == report.runs.end() ? nullptr : &*first;
 }
 
-// The most that an iteration must train: samples are not split over iterations.
-std::int64_t most_asked_tokens(const IterationSizes& sizes) {
-  return std::max(sizes.tokens_per_iteration, sizes.longest_tokens);
-}
-
-bool has_asked_mean(const IterationSizes& sizes) {
-  const auto asked = static_cast<double>(sizes.tokens_per_iteration);
-  const auto trained_tokens = static_cast<double>(sizes.trained_tokens - sizes.excess_tokens);
-  const auto iterations = static_cast<double>(sizes.iterations);
-  const double more_tokens = trained_tokens / iterations - asked;
-  if (more_tokens > kIterationTolerance * asked) return false;
-  if (more_tokens >= -kIterationTolerance * asked) return true;
-  // In a job of few iterations those that are not full weigh more: the last one of each epoch or, if
-  // iterations consist of packs of one group, of each group and epoch.
-  const auto n_last = static_cast<double>(sizes.epochs * std::max<std::int64_t>(1, sizes.n_own_groups));
-  return iterations - trained_tokens / asked <= n_last;
-}
-
-bool has_asked_largest(const IterationSizes& sizes) {
-  return sizes.largest_tokens <= kMostOfOneIteration * most_asked_tokens(sizes);
-}
-
-double repeated_fraction(const IterationSizes& sizes) {
-  const auto repeated_tokens = static_cast<double>(sizes.repeated_tokens);
-  return repeated_tokens / std::max(1.0, static_cast<double>(sizes.trained_tokens) - repeated_tokens);
-}
-
-IterationSizes sizes_of(const RunManifest& manifest, const StrategyResult& run) {
-  const auto n_own = std::ranges::count_if(run.groups, [](const PlannedGroup& group) {
-    return group.micro_batches_per_rank.has_value() && group.packs > 0;
-  });
-  return {.tokens_per_iteration = manifest.tokens_per_iteration,
-          .epochs = manifest.epochs,
-          .trained_tokens = run.counts.trained_tokens,
-          .repeated_tokens = run.counts.repeated_tokens,
-          .excess_tokens = run.counts.excess_tokens,
-          .largest_tokens = run.counts.largest_iteration_tokens,
-          .iterations = run.iterations,
-          .longest_tokens = run.counts.longest_tokens,
-          .n_own_groups = n_own};
-}
-
-void compare_iterations(const RunManifest& manifest, StrategyResult& run) {
-  const IterationSizes sizes = sizes_of(manifest, run);
-  if (!has_asked_mean(sizes)) {
+void compare_iterations(StrategyResult& run) {
+  const IterationSizes& sizes = run.sizes;
+  const std::string asked = grouped(sizes.size.asked_tokens);
+  if (!sizes.has_asked_largest()) {
+    run.differences.push_back(
+        fmt::format("{} of {} iterations train more than {} tokens, for the {} of tokens_per_iteration; the "
+                    "largest trains {}",
+                    grouped(sizes.too_large), grouped(sizes.iterations), grouped(sizes.size.most_tokens()),
+                    asked, grouped(sizes.largest_tokens)));
+  }
+  if (!sizes.has_asked_least()) {
     run.differences.push_back(
         fmt::format("iterations train {} tokens on average, not the {} of tokens_per_iteration",
-                    grouped(std::llround(run.mean_iteration_tokens())), grouped(sizes.tokens_per_iteration)));
+                    grouped(std::llround(run.mean_iteration_tokens())), asked));
   }
-  if (!has_asked_largest(sizes)) {
-    const bool is_longer = sizes.longest_tokens > sizes.tokens_per_iteration;
-    run.differences.push_back(fmt::format("one iteration trains {} tokens, more than twice the {} of {}",
-                                          grouped(sizes.largest_tokens), grouped(most_asked_tokens(sizes)),
-                                          is_longer ? "the longest sample" : "tokens_per_iteration"));
-  }
-  if (const double repeated = repeated_fraction(sizes); repeated > kRepeatTolerance) {
+  if (const double repeated = sizes.repeated_fraction(); repeated > kRepeatTolerance) {
     run.differences.push_back(
         fmt::format("repeats {:.1f} % of its tokens to fill last iterations (\"last_iteration\": \"shorten\" "
                     "trains them once)",
@@ -169,15 +128,6 @@ void compare_attention(const StrategyResult& reference, StrategyResult& run) {
 
 }  // namespace
 
-bool has_asked_iterations(const IterationSizes& sizes) {
-  return sizes.iterations > 0 && has_asked_mean(sizes) && has_asked_largest(sizes) &&
-         repeated_fraction(sizes) <= kRepeatTolerance;
-}
-
-bool has_asked_iterations(const RunManifest& manifest, const StrategyResult& run) {
-  return has_asked_iterations(sizes_of(manifest, run));
-}
-
 void set_differences(Report& report) {
   const StrategyResult* reference = reference_run(report);
   if (reference == nullptr) return;
@@ -185,7 +135,7 @@ void set_differences(Report& report) {
       static_cast<double>(report.lengths.n_tokens) * static_cast<double>(report.manifest.epochs);
   for (StrategyResult& run : report.runs) {
     if (run.iterations == 0) continue;
-    compare_iterations(report.manifest, run);
+    compare_iterations(run);
     compare_tokens(data_tokens, *reference, run);
     compare_samples(*reference, run);
     compare_execution(*reference, run);

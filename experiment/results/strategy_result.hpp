@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "experiment/results/iteration_sizes.hpp"
 #include "experiment/results/mixture_result.hpp"
 #include "experiment/results/plan_search.hpp"
 #include "experiment/results/planned_group.hpp"
@@ -191,8 +192,6 @@ struct DataCounts {
   std::int64_t padded_tokens = 0;
   std::int64_t trained_tokens = 0;            ///< with repeated tokens, without padding
   std::int64_t largest_iteration_tokens = 0;  ///< of one iteration, with repeated tokens, without padding
-  /// excess_tokens() of samples that are longer than tokens_per_iteration
-  std::int64_t excess_tokens = 0;
   std::int64_t longest_tokens = 0;  ///< of the longest sample that is packed, or piece of a cut sample
 
   /// What is left of the data set after dropping and truncating, over all epochs.
@@ -236,6 +235,7 @@ struct StrategyResult {
   std::int64_t iterations = 0;             ///< number of iterations over all epochs
   std::int64_t curriculum_iterations = 0;  ///< short iterations at the start
   DataCounts counts = {};
+  IterationSizes sizes = {};
 
   std::optional<ScheduleMetrics> balance = {};  ///< none if no iteration is trained
   /// None if the run does not fit in memory or no iteration is trained.

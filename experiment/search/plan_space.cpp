@@ -8,12 +8,13 @@
 #include <utility>
 
 #include "experiment/plans/plan_group.hpp"
+#include "experiment/plans/planned_strategy.hpp"
 #include "experiment/pricers/job_of.hpp"
-#include "experiment/results/job_differences.hpp"
 #include "experiment/search/base_plans.hpp"
 #include "experiment/search/group_options.hpp"
 #include "experiment/search/group_sets.hpp"
 #include "packing/options/shared_options.hpp"
+#include "packing/schedule/iteration_size.hpp"
 #include "sim/run/plan_cost.hpp"
 
 namespace packsim {
@@ -38,21 +39,12 @@ bool may_run_together(const Scenario& scenario, const StrategySpec& spec,
   });
 }
 
-// Samples of a pack, if the strategy has a fixed number of them; else 0.
-std::int64_t samples_of_pack(const StrategySpec& spec) {
-  const Strategy& strategy = strategy_of(spec);
-  if (strategy.trains_samples_alone) return 1;
-  const bool has_rows =
-      strategy.layout == Layout::rows && find_option(strategy, kBatchSamples.name) != nullptr;
-  return has_rows ? spec.options[kBatchSamples].value_or(0) : 0;
-}
-
-// The least time of an epoch's steps in addition to their packs. Steps may be a little larger than asked for,
+// The least time of an epoch's steps in addition to their packs. All steps may be as large as the largest,
 // and a group may have no packs.
 double steps_s(const Scenario& scenario, std::span<const GroupOption> groups, WorkFloors& floors) {
-  const double most_tokens =
-      (1 + kIterationTolerance) * static_cast<double>(scenario.training.tokens_per_iteration);
-  const double n_steps = static_cast<double>(floors.n_tokens()) / most_tokens;
+  const IterationSize size{scenario.training.tokens_per_iteration, floors.longest_tokens()};
+  const std::int64_t most_tokens = std::max(size.most_tokens(), size.longest_tokens);
+  const double n_steps = static_cast<double>(floors.n_tokens()) / static_cast<double>(most_tokens);
   double least_s = std::numeric_limits<double>::max();
   for (const GroupOption& one : groups)
     least_s = std::min(least_s, floors.step_s(one.plan, one.group.capacity_tokens));

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "experiment/pricing/price_strategy.hpp"
-#include "experiment/results/job_differences.hpp"
 #include "packing/schedule/metrics.hpp"
 #include "sim/run/simulate.hpp"
 
@@ -27,29 +26,18 @@ std::int64_t packed_tokens(const PlannedStrategy& plan) {
   return n_tokens;
 }
 
-std::int64_t longest_tokens(const PlannedStrategy& plan) {
-  std::int32_t longest = 0;
-  for (const std::vector<MicroBatch>& batches : plan.batches) {
-    for (const MicroBatch& batch : batches) longest = std::max(longest, batch.longest_tokens);
-  }
-  return longest;
-}
-
-// Micro-batches of a rank whose tokens make up an iteration on average, if the packs are of one length and
-// too empty or too long for the number that the plan has; none if the number is right.
+// As many micro-batches of a rank as have the tokens of an iteration on average, if the packs are of one
+// length and too empty or too long for the number that the plan has; none if that number is right.
 std::optional<int> fitting_micro_batches(const Scenario& scenario, const PlannedStrategy& plan) {
   const bool forms_iterations = !plan.packing.planned.iterations.empty();
   if (forms_iterations || plan.batches.size() != 1 || plan.batches.front().empty()) return std::nullopt;
   const GroupPlan& group = plan.schedule.groups.front();
-  const double of_pack =
-      static_cast<double>(packed_tokens(plan)) / static_cast<double>(plan.batches.front().size());
-  const double wanted =
-      static_cast<double>(scenario.training.tokens_per_iteration) / (of_pack * group.n_dp_ranks);
-  if (std::abs(wanted - group.micro_batches_per_rank) <= kIterationTolerance * wanted) return std::nullopt;
-  // Iterations get no more tokens than asked for, to the tolerance, and no more packs than there are.
-  const double most = std::ceil(static_cast<double>(plan.batches.front().size()) / group.n_dp_ranks);
-  const int n = static_cast<int>(std::clamp(std::floor((1 + kIterationTolerance) * wanted), 1.0,
-                                            std::min(most, static_cast<double>(kMostMicroBatches))));
+  const double n_packs = static_cast<double>(plan.batches.front().size());
+  const double of_round = static_cast<double>(packed_tokens(plan)) / n_packs * group.n_dp_ranks;
+  const double wanted = static_cast<double>(scenario.training.tokens_per_iteration) / of_round;
+  // There are no more packs than there are.
+  const double most = std::min(std::ceil(n_packs / group.n_dp_ranks), static_cast<double>(kMostMicroBatches));
+  const int n = static_cast<int>(std::clamp(std::floor(wanted), 1.0, std::max(1.0, most)));
   return n == group.micro_batches_per_rank ? std::nullopt : std::optional(n);
 }
 
@@ -77,20 +65,11 @@ double epoch_of_samples_s(const PlannedStrategy& plan, const SimulatedRun& run) 
 }
 
 // A sample of the data has few iterations, of which more are filled by repeating packs; that is not counted.
-bool trains_asked_job(const Scenario& scenario, const PlannedStrategy& plan, bool is_sample) {
-  const ScheduleMetrics metrics = measure(plan.schedule, plan.batches);
-  const bool forms_iterations = !plan.packing.planned.iterations.empty();
-  const std::int64_t asked_tokens = scenario.training.tokens_per_iteration;
-  const auto n_groups = std::ranges::count_if(plan.batches, [](const auto& packs) { return !packs.empty(); });
-  return has_asked_iterations({.tokens_per_iteration = asked_tokens,
-                               .epochs = 1,
-                               .trained_tokens = metrics.trained_tokens,
-                               .repeated_tokens = is_sample ? 0 : plan.schedule.repeated_tokens,
-                               .excess_tokens = excess_tokens(plan.schedule, plan.batches, asked_tokens),
-                               .largest_tokens = metrics.largest_iteration_tokens,
-                               .iterations = metrics.iterations,
-                               .longest_tokens = longest_tokens(plan),
-                               .n_own_groups = forms_iterations ? 0 : n_groups});
+bool trains_asked_job(const Scenario& scenario, const StrategySpec& spec, const PlannedStrategy& plan,
+                      bool is_sample) {
+  IterationSizes sizes = iteration_sizes(scenario, spec, plan);
+  if (is_sample) sizes.repeated_tokens = 0;
+  return has_asked_iterations(sizes);
 }
 
 TriedPlan try_or_throw(const Scenario& scenario, const PlanCandidate& candidate,
@@ -105,8 +84,16 @@ TriedPlan try_or_throw(const Scenario& scenario, const PlanCandidate& candidate,
   PlannedStrategy plan = plan_strategy(scenario, spec, lengths_tokens, *pricers);
   if (!spec.micro_batches_per_rank) {
     if (const std::optional<int> n = fitting_micro_batches(scenario, plan)) {
-      spec.micro_batches_per_rank = tried.candidate.spec.micro_batches_per_rank = *n;
-      plan = plan_strategy(scenario, spec, lengths_tokens, *pricers);
+      StrategySpec fitting = spec;
+      fitting.micro_batches_per_rank = *n;
+      PlannedStrategy fitted = plan_strategy(scenario, fitting, lengths_tokens, *pricers);
+      // Where packs differ much in their tokens, some iterations are too large although the mean is right.
+      if (!trains_asked_job(scenario, spec, plan, is_sample) ||
+          trains_asked_job(scenario, fitting, fitted, is_sample)) {
+        tried.candidate.spec.micro_batches_per_rank = *n;
+        spec = fitting;
+        plan = std::move(fitted);
+      }
     }
   }
   tried.groups = plan.groups;
@@ -119,7 +106,7 @@ TriedPlan try_or_throw(const Scenario& scenario, const PlanCandidate& candidate,
     return tried;
   }
   tried.lost_tokens = lost_tokens(plan);
-  tried.is_asked_job = trains_asked_job(scenario, plan, is_sample);
+  tried.is_asked_job = trains_asked_job(scenario, spec, plan, is_sample);
   const PricedStrategy priced = price_strategy(scenario, plan, pricers);
   SimulationOptions options = simulation_options(scenario, nullptr);
   options.most_total_s = most_s;

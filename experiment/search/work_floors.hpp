@@ -28,6 +28,7 @@ class WorkFloors {
   double step_s(const ParallelPlan& plan, std::int64_t capacity_tokens);
   bool are_of_all_samples() const { return are_of_all_samples_; }
   std::int64_t n_tokens() const;
+  std::int64_t longest_tokens() const { return lengths_.empty() ? 0 : lengths_.back().length_tokens; }
   /// Tokens of the samples that are not longer than this.
   double n_tokens(std::int64_t longest_tokens) const;
 

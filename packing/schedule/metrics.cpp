@@ -45,18 +45,6 @@ double imbalance(std::span<const double> work) {
   return work.empty() ? 0.0 : imbalance_of(most_and_sum(work), work.size());
 }
 
-std::int64_t excess_tokens(const Schedule& schedule, std::span<const std::vector<MicroBatch>> batches,
-                           std::int64_t tokens_per_iteration) {
-  std::int64_t sum = 0;
-  for (const Iteration& iteration : schedule.iterations) {
-    std::int64_t longest = 0;
-    for (const PlacedPack& placed : schedule.packs(iteration))
-      longest = std::max<std::int64_t>(longest, batches[placed.group][placed.pack].longest_tokens);
-    sum += std::max<std::int64_t>(0, longest - tokens_per_iteration);
-  }
-  return sum;
-}
-
 void attention_work(const Schedule& schedule, const Iteration& iteration,
                     std::span<const std::vector<MicroBatch>> batches, std::vector<double>& work) {
   work.assign(static_cast<std::size_t>(schedule.n_gpus), 0.0);

@@ -40,11 +40,6 @@ struct ScheduleMetrics {
 ScheduleMetrics measure(const Schedule& schedule, std::span<const std::vector<MicroBatch>> batches,
                         std::vector<double>* abr_of_iterations = nullptr);
 
-/// Counts the tokens by which the longest samples of all iterations exceed the tokens that an iteration
-/// should have: those iterations have to be larger by as many. batches: [n_groups][n_packs].
-std::int64_t excess_tokens(const Schedule& schedule, std::span<const std::vector<MicroBatch>> batches,
-                           std::int64_t tokens_per_iteration);
-
 /// Writes to `work` the attention pairs of each DP rank in one iteration, summed over its micro-batches:
 /// [n_dp_ranks]. If the packs of the iteration have different SP degrees, it writes the part of each GPU
 /// instead: [n_gpus]. batches: [n_groups][n_packs].

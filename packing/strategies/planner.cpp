@@ -126,6 +126,12 @@ std::int64_t tokens_of(std::span<const ItemIndex> items, std::span<const std::in
   return tokens;
 }
 
+std::int32_t longest_of(std::span<const ItemIndex> items, std::span<const std::int32_t> lengths) {
+  std::int32_t longest = 0;
+  for (const ItemIndex item : items) longest = std::max(longest, lengths[item]);
+  return longest;
+}
+
 BatchPlan plan_planner(const BatchProblem& problem) {
   check_groups(problem);
   const BatchSetting& setting = problem.setting;
@@ -146,8 +152,9 @@ BatchPlan plan_planner(const BatchProblem& problem) {
     std::vector<ComposedIteration> sorted = sorted_packs(problem, costs, limit_s);
     if (!sorted.empty() && total_s(sorted, setting.step_s) < limit_s) iterations = std::move(sorted);
     if (is_small(problem, order)) {
+      const IterationSize size{setting.tokens_per_iteration, longest_of(order, lengths)};
       iterations = plan_small_job(problem, costs, order, iterations,
-                                  iteration_limits(tokens_of(order, lengths), setting.tokens_per_iteration));
+                                  iteration_limits(tokens_of(order, lengths), size));
     }
   }
   return plan_of(iterations, costs, lengths, setting);

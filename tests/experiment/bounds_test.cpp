@@ -112,7 +112,7 @@ TEST_CASE("No strategy is below the bound, under any plan", "[plain]") {
       const bool is_there = run.feasible && run.counts.dropped_tokens == 0;
       // The bound is of iterations of the size that was asked for.
       const bool has_bound = run.bound && run.bound->above_fraction;
-      if (is_there && !has_bound) CHECK_FALSE(has_asked_iterations(report.manifest, run));
+      if (is_there && !has_bound) CHECK_FALSE(has_asked_iterations(run.sizes));
       if (!is_there) CHECK_FALSE(has_bound);
       if (!has_bound) continue;
       ++n_bounds;

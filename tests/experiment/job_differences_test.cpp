@@ -13,11 +13,31 @@ using Catch::Matchers::Contains;
 
 namespace {
 
+// Of 1 000 tokens in each iteration, with samples of at most 400.
+constexpr IterationSize kSize{1000, 400};
+
+// Sizes of iterations with so many tokens, each a pack; in each epoch and group one may be smaller.
+IterationSizes sizes_of(const std::vector<std::int64_t>& iterations_tokens, const IterationSize& size = kSize,
+                        std::int64_t pack_tokens = 0) {
+  std::vector<std::vector<MicroBatch>> batches(1);
+  Schedule schedule;
+  for (const std::int64_t tokens : iterations_tokens) {
+    schedule.iterations.push_back(
+        {.first_placed = static_cast<std::uint32_t>(schedule.placed.size()), .n_placed = 1});
+    schedule.placed.push_back({.pack = static_cast<std::uint32_t>(batches[0].size())});
+    batches[0].push_back(
+        {.tokens = tokens,
+         .longest_tokens = static_cast<std::int32_t>(std::min(tokens, size.longest_tokens))});
+  }
+  return iteration_sizes(schedule, batches, std::vector{pack_tokens}, size, 1);
+}
+
 // Ten iterations of 1 000 tokens, one epoch.
 StrategyResult run_of(const std::string& name) {
   StrategyResult run{.name = name, .iterations = 10};
   run.counts.trained_tokens = 10000;
   run.counts.longest_tokens = 400;
+  run.sizes = sizes_of(std::vector<std::int64_t>(10, 1000));
   return run;
 }
 
@@ -69,23 +89,17 @@ TEST_CASE("A run of the same job has no differences") {
 
 TEST_CASE("Each kind of difference is named, beyond its tolerance alone") {
   StrategyResult run = run_of("other");
-  run.iterations = 9;
-  run.counts.trained_tokens = 9900;  // 10 % more tokens an iteration; 1 % of the data is left out
-  CHECK(differences_of(run) == std::vector<std::string>{"trains 1.0 % of the data less than base"});
-  run.iterations = 9;
-  run.counts.trained_tokens = 9909;
+  run.sizes = sizes_of({1000, 1101, 899, 1101});
   CHECK(differences_of(run) ==
-        std::vector<std::string>{
-            "iterations train 1,101 tokens on average, not the 1,000 of tokens_per_iteration",
-            "trains 0.9 % of the data less than base"});
+        std::vector<std::string>{"2 of 4 iterations train more than 1,100 tokens, for the 1,000 of "
+                                 "tokens_per_iteration; the largest trains 1,101"});
 
   run = run_of("other");
-  run.counts.largest_iteration_tokens = 2000;
-  CHECK(differences_of(run).empty());
-  run.counts.largest_iteration_tokens = 2001;
+  run.iterations = 20;
+  run.sizes = sizes_of(std::vector<std::int64_t>(20, 500));
   CHECK(differences_of(run) ==
         std::vector<std::string>{
-            "one iteration trains 2,001 tokens, more than twice the 1,000 of tokens_per_iteration"});
+            "iterations train 500 tokens on average, not the 1,000 of tokens_per_iteration"});
 
   run = run_of("other");
   run.counts.trained_tokens = 9950;  // 0.5 %
@@ -174,87 +188,100 @@ TEST_CASE("The planner keeps the tokens of an iteration where GPUs are few", "[p
   CHECK(report.runs[1].iterations <= report.runs[0].iterations);
 }
 
-TEST_CASE("Few iterations may end with one that is not full, for each epoch or for each group and epoch") {
-  StrategyResult run = run_of("other");
-  run.iterations = 3;
-  run.counts.trained_tokens = 2200;
-  Report report;
-  report.manifest.tokens_per_iteration = 1000;
-  CHECK(has_asked_iterations(report.manifest, run));  // 2.2 full ones
-  run.iterations = 4;
-  CHECK_FALSE(has_asked_iterations(report.manifest, run));
-  run.groups.resize(20);  // of a strategy that puts packs of several groups into an iteration
-  CHECK_FALSE(has_asked_iterations(report.manifest, run));
-  for (PlannedGroup& group : run.groups) group.micro_batches_per_rank = 1;
-  CHECK_FALSE(has_asked_iterations(report.manifest, run));  // groups without packs have no iterations
-  run.groups[3].packs = run.groups[7].packs = 5;
-  CHECK(has_asked_iterations(report.manifest, run));
+TEST_CASE("No iteration is larger than asked for by more than a tenth or the longest sample") {
+  const auto has_asked = [](std::int64_t largest, const IterationSize& size) {
+    return has_asked_iterations(sizes_of({1000, 1000, largest}, size));
+  };
+  // A tenth is less than the longest sample.
+  CHECK(has_asked(1100, kSize));
+  CHECK_FALSE(has_asked(1101, kSize));
+  // The longest sample is less than a tenth.
+  CHECK(has_asked(1020, {1000, 20}));
+  CHECK_FALSE(has_asked(1021, {1000, 20}));
+  // A longer sample is alone in its iteration.
+  CHECK(has_asked(1500, {1000, 1500}));
+  CHECK_FALSE(has_asked(1501, {1000, 1500}));
+  // That does not allow large iterations of shorter samples: two of 700 tokens in one.
+  Schedule schedule;
+  schedule.placed = {{.pack = 0}, {.pack = 1}};
+  schedule.iterations = {{.first_placed = 0, .n_placed = 2}};
+  const std::vector<std::vector<MicroBatch>> batches = {
+      {{.tokens = 700, .longest_tokens = 700}, {.tokens = 700, .longest_tokens = 700}}};
+  CHECK_FALSE(has_asked_iterations(
+      iteration_sizes(schedule, batches, std::vector<std::int64_t>{0}, {1000, 1500}, 1)));
 }
 
-TEST_CASE("One iteration may train twice as much as is asked for, or as the longest sample has") {
-  IterationSizes sizes{.tokens_per_iteration = 1000,
-                       .trained_tokens = 10000,
-                       .largest_tokens = 2000,
-                       .iterations = 10,
-                       .longest_tokens = 900};
-  CHECK(has_asked_iterations(sizes));
-  sizes.largest_tokens = 2001;
-  CHECK_FALSE(has_asked_iterations(sizes));
-  // Samples of 1 500 tokens in all iterations: 3 000 for one, and 500 more on average.
-  sizes.longest_tokens = 1500;
-  sizes.trained_tokens = 15000;
-  sizes.excess_tokens = 5000;
-  sizes.largest_tokens = 3000;
-  CHECK(has_asked_iterations(sizes));
-  sizes.largest_tokens = 3001;
-  CHECK_FALSE(has_asked_iterations(sizes));
-
-  StrategyResult run = run_of("other");
-  run.counts.trained_tokens = 15000;
-  run.counts.longest_tokens = 1500;
-  run.counts.excess_tokens = 5000;
-  run.counts.largest_iteration_tokens = 3001;
-  CHECK(differences_alone(run, 15000) ==
-        std::vector<std::string>{
-            "one iteration trains 3,001 tokens, more than twice the 1,500 of the longest sample"});
+TEST_CASE("Two unequal iterations whose mean is right are not those asked for") {
+  // 10 and 8 194 tokens for a target of 4 097: the mean is 4 102.
+  CHECK_FALSE(has_asked_iterations(sizes_of({10, 8194}, {4097, 4097})));
+  CHECK(has_asked_iterations(sizes_of({4097, 4097, 10}, {4097, 4097})));
 }
 
-TEST_CASE("A few samples that are longer than an iteration do not allow large iterations for the others") {
-  IterationSizes sizes{.tokens_per_iteration = 1000,
-                       .trained_tokens = 102'000,
-                       .excess_tokens = 2000,
-                       .largest_tokens = 2000,
-                       .iterations = 100,
-                       .longest_tokens = 2000};
-  // Two samples of 2 000 tokens, alone in their iterations: (102 000 - 2 x 1 000) / 100 = 1 000.
-  CHECK(has_asked_iterations(sizes));
-  // All iterations as long as these two: (102 000 - 2 000) / 51 = 1 961.
-  sizes.iterations = 51;
-  CHECK_FALSE(has_asked_iterations(sizes));
+TEST_CASE("Iterations are smaller than asked for where the next sample has no room, and at the end") {
+  // Samples of 400 tokens: an iteration of 601 has no room for one more, wherever it is.
+  CHECK(has_asked_iterations(sizes_of({601, 650, 700, 620, 601})));
+  CHECK(has_asked_iterations(sizes_of({601, 600, 600, 620, 100})));
+  // At 599 there is room. One may be smaller, the last; here two are.
+  CHECK(has_asked_iterations(sizes_of({650, 650, 650, 650, 599})));
+  CHECK_FALSE(has_asked_iterations(sizes_of({650, 650, 650, 599, 599})));
+  // Samples of 20 tokens: an iteration lacks no more than a tenth.
+  CHECK(has_asked_iterations(sizes_of({900, 900, 900, 10}, {1000, 20})));
+  CHECK_FALSE(has_asked_iterations(sizes_of(std::vector<std::int64_t>(20, 899), {1000, 20})));
+  // A few are smaller where the mean is right to a tenth: (8 x 1 000 + 2 x 500) / 10 = 900.
+  std::vector<std::int64_t> few(10, 1000);
+  few[3] = few[7] = 500;
+  CHECK(has_asked_iterations(sizes_of(few, {1000, 20})));
+  few[7] = 499;
+  CHECK_FALSE(has_asked_iterations(sizes_of(few, {1000, 20})));
+  // Iterations above the size asked for do not make up for them.
+  few[0] = 1020;
+  CHECK_FALSE(has_asked_iterations(sizes_of(few, {1000, 20})));
+}
+
+TEST_CASE("An iteration of a number of packs has them all, however full they are") {
+  // Packs of 1 000 tokens that are half full: as many steps as packs, by the rule of the trainer.
+  CHECK(has_asked_iterations(sizes_of({500, 520, 480, 510}, {1000, 20}, 1000)));
+  // Of 800 tokens: another size was meant.
+  CHECK_FALSE(has_asked_iterations(sizes_of({500, 520, 480, 510}, {1000, 20}, 800)));
+}
+
+TEST_CASE("A job of few iterations may have one more, for each epoch or for each group and epoch") {
+  // 2.2 full ones. Of four, 1.8 are missing.
+  CHECK(has_asked_iterations(sizes_of({740, 730, 730}, {1000, 20})));
+  CHECK_FALSE(has_asked_iterations(sizes_of({550, 550, 550, 550}, {1000, 20})));
+  IterationSizes two_groups = sizes_of({550, 550, 550, 550}, {1000, 20});
+  two_groups.last_iterations = 2;
+  CHECK(has_asked_iterations(two_groups));
+}
+
+TEST_CASE("Groups with packs have last iterations of their own, unless iterations mix groups", "[plain]") {
+  const TempFolder folder;
+  const Report report = compare_strategies(scenario_of(folder, R"(
+      {"strategy": "hbp", "groups": [{"capacity_tokens": 16384, "sp_degree": 1}, {"capacity_tokens": 65536, "sp_degree": 8},
+                                     {"capacity_tokens": 131072, "sp_degree": 8}]},
+      {"strategy": "planner"})",
+                                                       262144));
+  // No sample is longer than 65 536 tokens: the third group has no packs.
+  CHECK(report.runs[0].sizes.last_iterations == 2);
+  CHECK(report.runs[1].sizes.last_iterations == 1);
 }
 
 TEST_CASE("No more than a hundredth of the tokens may be repeated to fill last iterations") {
-  IterationSizes sizes{.tokens_per_iteration = 1000,
-                       .trained_tokens = 10'100,
-                       .repeated_tokens = 100,
-                       .largest_tokens = 1010,
-                       .iterations = 10,
-                       .longest_tokens = 500};
+  IterationSizes sizes = sizes_of(std::vector<std::int64_t>(10, 1010));
+  sizes.repeated_tokens = 100;
   CHECK(has_asked_iterations(sizes));
   sizes.repeated_tokens = 101;
   CHECK_FALSE(has_asked_iterations(sizes));
 
   StrategyResult run = run_of("other");
-  run.counts.trained_tokens = 10'000;
-  run.counts.repeated_tokens = 2000;
-  run.counts.largest_iteration_tokens = 1000;
+  run.sizes.repeated_tokens = run.counts.repeated_tokens = 2000;
   CHECK(differences_alone(run, 8000) ==
         std::vector<std::string>{"repeats 25.0 % of its tokens to fill last iterations (\"last_iteration\": "
                                  "\"shorten\" trains them once)"});
 }
 
 // Batches of equally many samples, sorted by length, have few tokens or many.
-TEST_CASE("Sorted batches whose mean alone is right are marked, and count the tokens of the largest") {
+TEST_CASE("Sorted batches whose mean alone is right are marked, and say how large the largest is") {
   const TempFolder folder;
   std::string lengths = "tokens\n";
   for (int i = 0; i < 3200; ++i) lengths += i < 160 ? "8192\n" : "512\n";
@@ -278,7 +305,10 @@ TEST_CASE("Sorted batches whose mean alone is right are marked, and count the to
   CHECK(static_cast<double>(run.counts.trained_tokens) / 45 == Approx(65536).epsilon(0.1));
   CHECK(run.differences ==
         std::vector<std::string>{
-            "one iteration trains 589,824 tokens, more than twice the 65,536 of tokens_per_iteration"});
+            "3 of 45 iterations train more than 72,089 tokens, for the 65,536 of tokens_per_iteration; the "
+            "largest trains 589,824",
+            // Each counts 65 536 tokens at most.
+            "iterations train 63,716 tokens on average, not the 65,536 of tokens_per_iteration"});
 }
 
 TEST_CASE("Speed-ups are for equally many tokens of the data") {

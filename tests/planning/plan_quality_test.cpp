@@ -203,8 +203,7 @@ TEST_CASE("a few random changes bring a plain start nearer to its work divided e
       const BatchSetting setting = random_setting(draws, kTies[t]);
       const std::vector<std::int32_t> lengths = random_samples(draws, setting, 10 + draws.below(40));
       const DegreeCosts costs(setting.groups);
-      const std::int64_t tokens = std::reduce(lengths.begin(), lengths.end(), std::int64_t{0});
-      RandomChanges changes(setting, costs, lengths, iteration_limits(tokens, setting.tokens_per_iteration));
+      RandomChanges changes(setting, costs, lengths, limits_of(setting, lengths));
       const double floor_s = even_time_s(costs, lengths, all_of(lengths), setting.n_gpus);
       before.add(changes.start(narrow_start(costs, lengths, setting.tokens_per_iteration)), floor_s);
       changes.improve(12'000);

@@ -10,6 +10,7 @@
 
 #include "packing/batch_problem.hpp"
 #include "packing/planner/compose_iteration.hpp"
+#include "packing/planner/small_jobs/small_job.hpp"
 
 /// Made-up settings and samples for tests of the planner, drawn by a seed.
 namespace packsim::testing {
@@ -75,6 +76,12 @@ inline std::vector<std::int32_t> random_samples(SmallDraws& draws, const BatchSe
   const int most = 300 * setting.n_gpus;
   for (int i = 0; i < n; ++i) lengths.push_back(1 + draws.below(draws.below(6) == 0 ? most : most / 8));
   return lengths;
+}
+
+// Of a small job with these samples.
+inline IterationLimits limits_of(const BatchSetting& setting, std::span<const std::int32_t> lengths) {
+  return iteration_limits(std::reduce(lengths.begin(), lengths.end(), std::int64_t{0}),
+                          {setting.tokens_per_iteration, std::ranges::max(lengths)});
 }
 
 inline std::vector<ItemIndex> all_of(std::span<const std::int32_t> lengths) {

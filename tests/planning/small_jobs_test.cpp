@@ -334,8 +334,7 @@ TEST_CASE("Random changes never make a plan slower, lose no sample and keep all 
       const BatchSetting setting = random_setting(draws, ties);
       const DegreeCosts costs(setting.groups);
       const std::vector<std::int32_t> lengths = random_samples(draws, setting, 1 + draws.below(40));
-      const std::int64_t tokens = std::reduce(lengths.begin(), lengths.end(), std::int64_t{0});
-      const IterationLimits limits = iteration_limits(tokens, setting.tokens_per_iteration);
+      const IterationLimits limits = limits_of(setting, lengths);
       RandomChanges changes(setting, costs, lengths, limits);
       const double start_s = changes.start(plain_start(costs, lengths, setting.tokens_per_iteration));
       // Places are found anew: as they are at the start, by their own time.
@@ -372,7 +371,7 @@ TEST_CASE("A small job has no more iterations than its tokens need, even if more
   const std::vector<std::int32_t> lengths(6, 10);
   const std::vector<ComposedIteration> given = plain_start(costs, lengths, 10);
   REQUIRE(given.size() == 6);
-  IterationLimits limits = iteration_limits(60, 20);
+  IterationLimits limits = iteration_limits(60, {20, 10});
   CHECK(limits.most == 4);
   const std::vector<ComposedIteration> planned = small_job(setting, costs, lengths, given, limits);
   CHECK(planned.size() <= 4);
@@ -387,8 +386,7 @@ TEST_CASE("A small job gets the same plan every time") {
     const BatchSetting setting = random_setting(draws, ties);
     const DegreeCosts costs(setting.groups);
     const std::vector<std::int32_t> lengths = random_samples(draws, setting, 30);
-    const std::int64_t tokens = std::reduce(lengths.begin(), lengths.end(), std::int64_t{0});
-    const IterationLimits limits = iteration_limits(tokens, setting.tokens_per_iteration);
+    const IterationLimits limits = limits_of(setting, lengths);
     const std::vector<ComposedIteration> start = plain_start(costs, lengths, setting.tokens_per_iteration);
     const std::vector<ComposedIteration> planned = small_job(setting, costs, lengths, start, limits);
     CAPTURE(ties.name);
@@ -399,12 +397,12 @@ TEST_CASE("A small job gets the same plan every time") {
   }
 }
 
-// Tokens of an iteration are exceeded by a tenth only by a small job.
+// Tokens of an iteration are exceeded by a sample only by a small job.
 TEST_CASE("Jobs of 513 samples, with a window or interleaved pipelines are not planned as small ones") {
-  // Samples of 10 tokens on one GPU; an iteration takes 1 000 s more than its packs. Iterations of 5 000
-  // tokens are two for 512 samples, and one of 5 120 is within a tenth.
+  // Samples of 10 tokens on one GPU; an iteration takes 1 000 s more than its packs. Iterations of 2 555
+  // tokens are three for 512 samples, and two of 2 560 have half a sample more.
   BatchSetting setting;
-  setting.tokens_per_iteration = 5000;
+  setting.tokens_per_iteration = 2555;
   setting.step_s = 1000;
   setting.one_degree = true;
   setting.groups = {{.capacity_tokens = 100, .gpus_per_pack = 1}};
@@ -418,22 +416,25 @@ TEST_CASE("Jobs of 513 samples, with a window or interleaved pipelines are not p
     return pack("planner", request).planned.iterations.size();
   };
   CHECK(kMostItemsOfSmallJob == 512);
-  CHECK(n_iterations(512, 0, {}) == 1);
-  CHECK(n_iterations(513, 0, {}) == 2);
-  CHECK(n_iterations(512, 1, {}) == 2);
-  CHECK(n_iterations(512, 0, {.fill_rounds = 0.5, .multiple = 2}) == 2);
+  CHECK(n_iterations(512, 0, {}) == 2);
+  CHECK(n_iterations(513, 0, {}) == 3);
+  CHECK(n_iterations(512, 1, {}) == 3);
+  CHECK(n_iterations(512, 0, {.fill_rounds = 0.5, .multiple = 2}) == 3);
 }
 
-TEST_CASE(
-    "Iterations of a small job have a tenth more tokens at most, and are not fewer where they are many") {
+TEST_CASE("Iterations of a small job are not fewer where they are many, and little larger than asked for") {
+  const IterationSize size{1000, 500};
   // 10 001 tokens in iterations of 1 000: 11 are asked for, so there are 11.
-  CHECK(iteration_limits(10'001, 1000).fewest == 11);
-  CHECK(iteration_limits(10'001, 1000).most_tokens == 1100);
+  CHECK(iteration_limits(10'001, size).fewest == 11);
+  CHECK(iteration_limits(10'001, size).most_tokens == 1100);
   // 10 000 tokens: 10 are asked for, and 1 100 tokens each are 9.1.
-  CHECK(iteration_limits(10'000, 1000).fewest == 10);
+  CHECK(iteration_limits(10'000, size).fewest == 10);
   // 3 300 tokens: 4 are asked for, 3 of 1 100 are enough.
-  CHECK(iteration_limits(3300, 1000).fewest == 3);
-  CHECK(iteration_limits(3301, 1000).fewest == 4);
+  CHECK(iteration_limits(3300, size).fewest == 3);
+  CHECK(iteration_limits(3301, size).fewest == 4);
+  // Of samples of at most 20 tokens, 3 060.
+  CHECK(iteration_limits(3060, {1000, 20}).fewest == 3);
+  CHECK(iteration_limits(3061, {1000, 20}).fewest == 4);
 }
 
 TEST_CASE("Random changes reach the optimum of most jobs of up to six samples", "[slow]") {

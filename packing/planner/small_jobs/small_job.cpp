@@ -209,13 +209,13 @@ std::array<Best, 2> best_starts(const FirstIterations& first, const DegreeCosts&
 
 }  // namespace
 
-IterationLimits iteration_limits(std::int64_t n_tokens, std::int64_t tokens_per_iteration) {
+IterationLimits iteration_limits(std::int64_t n_tokens, const IterationSize& size) {
   constexpr std::int64_t kFew = 10;
-  const std::int64_t most = tokens_per_iteration + tokens_per_iteration / 10;
-  const std::int64_t asked = (n_tokens + tokens_per_iteration - 1) / tokens_per_iteration;
+  const std::int64_t most = size.most_tokens();
+  const std::int64_t asked = (n_tokens + size.asked_tokens - 1) / size.asked_tokens;
   return {.most_tokens = most,
           .fewest = asked <= kFew ? (n_tokens + most - 1) / most : asked,
-          .most = n_tokens / tokens_per_iteration + 1};
+          .most = n_tokens / size.asked_tokens + 1};
 }
 
 std::vector<ComposedIteration> plan_small_job(const BatchProblem& problem, const DegreeCosts& costs,

@@ -7,6 +7,7 @@
 #include "packing/batch_problem.hpp"
 #include "packing/planner/compose_iteration.hpp"
 #include "packing/planner/small_jobs/random_changes.hpp"
+#include "packing/schedule/iteration_size.hpp"
 
 namespace packsim {
 
@@ -15,10 +16,10 @@ inline constexpr std::size_t kMostItemsOfSmallJob = 512;
 
 /// The limits of the iterations of a small job with so many tokens.
 ///
-/// An iteration may have a tenth more than tokens_per_iteration, because items do not divide evenly, but
-/// there are as many iterations as if none had more. Only if these are few, and fewer would do, there are
-/// fewer. There is at most one that is not full.
-IterationLimits iteration_limits(std::int64_t n_tokens, std::int64_t tokens_per_iteration);
+/// An iteration may have size.most_tokens(), because items do not divide evenly, but there are as many
+/// iterations as if none had more than asked for. Only if these are few, and fewer would do, there are fewer.
+/// There is at most one that is not full.
+IterationLimits iteration_limits(std::int64_t n_tokens, const IterationSize& size);
 
 /// Iterations of a job of few items, which may be trained in any order, and whose rounds need not be full
 /// (setting.rounds.multiple is 1). They take at most as long as the given ones, by the times of

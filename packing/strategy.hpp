@@ -64,6 +64,9 @@ struct Strategy {
   bool trains_samples_alone = false;
   /// The options that the strategy reads.
   std::span<const Option* const> options = {};
+  /// Values of options that a search of a plan tries besides the defaults, each set for itself, unless the
+  /// scenario gives one of its options; null: none.
+  std::vector<OptionValues> (*searched_options)(std::int64_t capacity_tokens) = nullptr;
   /// The order of packs in the schedule, unless the scenario says otherwise.
   PackOrder default_order = PackOrder::shuffled;
   /// The value of window_samples, unless the scenario says otherwise; 0: the whole data set.
@@ -76,8 +79,8 @@ struct Strategy {
   /// True if the strategy needs the cost of packs on the cluster (BatchGroup::cost).
   bool needs_prices = false;
 
-  /// The padding, unless the scenario says otherwise: rows of a micro-batch are made equally long, as in every
-  /// trainer that does not put samples one after another.
+  /// The padding, unless the scenario says otherwise: rows of a micro-batch are made equally long, as in
+  /// every trainer that does not put samples one after another.
   Padding default_padding() const { return layout == Layout::rows ? Padding::longest : Padding::none; }
   bool forms_iterations() const { return plan_batches != nullptr; }
   /// Whether the scenario gives several groups.

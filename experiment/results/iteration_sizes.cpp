@@ -1,6 +1,7 @@
 #include "experiment/results/iteration_sizes.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace packsim {
 
@@ -10,6 +11,11 @@ bool IterationSizes::has_asked_least() const {
   const auto n = static_cast<double>(iterations);
   // In a job of few iterations the last ones weigh more.
   return capped >= (1 - kIterationTolerance) * n || n - capped <= static_cast<double>(last_iterations);
+}
+
+bool IterationSizes::has_asked_mean() const {
+  const auto asked = static_cast<double>(size.asked_tokens * iterations);
+  return std::abs(static_cast<double>(trained_tokens) - asked) <= kIterationTolerance * asked;
 }
 
 double IterationSizes::repeated_fraction() const {

@@ -26,6 +26,8 @@ struct IterationSizes {
   bool has_asked_largest() const { return too_large == 0; }
   /// On average to kIterationTolerance, but for last iterations; or where only last ones are too small.
   bool has_asked_least() const;
+  /// Whether the mean is right to kIterationTolerance, however the iterations differ.
+  bool has_asked_mean() const;
   double repeated_fraction() const;
 };
 

@@ -10,8 +10,6 @@
 namespace packsim {
 namespace {
 
-constexpr double kDataTolerance = 0.005;
-
 // The run that the others must be like; null if no run trains anything.
 const StrategyResult* reference_run(const Report& report) {
   const auto trains = [](const StrategyResult& run) { return run.iterations > 0; };
@@ -33,8 +31,10 @@ void compare_iterations(StrategyResult& run) {
   }
   if (!sizes.has_asked_least()) {
     run.differences.push_back(
-        fmt::format("iterations train {} tokens on average, not the {} of tokens_per_iteration",
-                    grouped(std::llround(run.mean_iteration_tokens())), asked));
+        fmt::format("{} of {} iterations train less than {} tokens, for the {} of tokens_per_iteration; the "
+                    "mean is {}",
+                    grouped(sizes.too_small), grouped(sizes.iterations), grouped(sizes.size.least_tokens()),
+                    asked, grouped(std::llround(run.mean_iteration_tokens()))));
   }
   if (const double repeated = sizes.repeated_fraction(); repeated > kRepeatTolerance) {
     run.differences.push_back(

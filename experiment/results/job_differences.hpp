@@ -18,4 +18,7 @@ namespace packsim {
 /// report.runs: with all that simulate_plan() fills in. report.lengths and report.manifest: filled in.
 void set_differences(Report& report);
 
+/// The part of the data's tokens by which runs of the same job may differ.
+inline constexpr double kDataTolerance = 0.005;
+
 }  // namespace packsim

@@ -17,6 +17,7 @@
 #include "experiment/search/try_plan.hpp"
 #include "packing/algorithms/shuffle.hpp"
 #include "packing/flexsp/options.hpp"
+#include "packing/options/shared_options.hpp"
 
 namespace packsim {
 namespace {
@@ -76,9 +77,17 @@ class Trials {
 
   // Whether no plan with such a floor can be the best.
   bool rules_out(double floor_s) const {
-    const bool has_good =
-        !tried_.empty() && tried_.front().lost_tokens <= samples_.lost_tokens && tried_.front().is_asked_job;
-    return has_good && floor_s * kFloorAccuracy > tried_.front().epoch_s;
+    if (tried_.empty()) return false;
+    const TriedPlan& best = tried_.front();
+    const bool is_good = best.lost_tokens <= samples_.lost_tokens &&
+                         (best.is_asked_job || (best.has_asked_mean && only_counts_samples(best)));
+    return is_good && floor_s * kFloorAccuracy > best.epoch_s;
+  }
+
+  // Whether iterations have a number of samples under all plans, so that their tokens vary alike.
+  static bool only_counts_samples(const TriedPlan& tried) {
+    const Option* rows = find_option(strategy_of(tried.candidate.spec), kBatchSamples.name);
+    return rows != nullptr && rows->least > 0;
   }
 
   void add(const PlanCandidate& candidate, PlanSearch& search) {

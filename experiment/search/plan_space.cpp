@@ -20,7 +20,6 @@
 namespace packsim {
 namespace {
 
-constexpr int kMostBatchSamples = 8;
 constexpr int kDepths = 8;
 
 // What a trainer has one of in a run, unless the strategy is its own.
@@ -105,11 +104,16 @@ void add_candidate(const Scenario& scenario, const StrategySpec& spec, const Par
   space.candidates.push_back(std::move(candidate));
 }
 
-// Rows of a micro-batch that are not given are searched too.
-bool searches_batch_samples(const StrategySpec& spec) {
-  const Strategy& strategy = strategy_of(spec);
-  return strategy.layout == Layout::rows && find_option(strategy, kBatchSamples.name) != nullptr &&
-         spec.options.find(kBatchSamples.name) == nullptr;
+// Options that are not given are searched too.
+std::vector<OptionValues> searched_options(const StrategySpec& spec, std::int64_t capacity_tokens) {
+  const auto search = strategy_of(spec).searched_options;
+  if (search == nullptr) return {};
+  std::vector<OptionValues> searched = search(capacity_tokens);
+  std::erase_if(searched, [&](const OptionValues& values) {
+    return std::ranges::any_of(values.all(),
+                               [&](const auto& one) { return spec.options.find(one.first) != nullptr; });
+  });
+  return searched;
 }
 
 // The option with only the checkpointed layers that the longest sample alone needs, as no pack need be full.
@@ -138,14 +142,12 @@ void add_one_group(const StrategySpec& spec, const ParallelPlan& base, GroupOpti
     const GroupOption fewest = with_fewest_layers(base, one, options);
     add_candidate(scenario, spec, base, {&one, 1}, !std::exchange(has_usual, true), floors, space);
     space.candidates.back().floor_s = floor_s(scenario, spec, base, {&fewest, 1}, floors);
-    if (!searches_batch_samples(spec)) continue;
-    const PlanCandidate of_one_row = space.candidates.back();
-    for (int rows = 2; rows <= kMostBatchSamples; rows *= 2) {
-      space.candidates.push_back(of_one_row);
-      space.candidates.back().is_usual = false;
-      PlanCandidate& of_rows = space.candidates.back();
-      of_rows.spec.options.set(kBatchSamples.name, std::int64_t{rows});
-      of_rows.floor_s = floor_s(scenario, of_rows.spec, base, {&fewest, 1}, floors);
+    const PlanCandidate of_defaults = space.candidates.back();
+    for (const OptionValues& values : searched_options(spec, one.group.capacity_tokens)) {
+      PlanCandidate& other = space.candidates.emplace_back(of_defaults);
+      other.is_usual = false;
+      for (const auto& [name, value] : values.all()) other.spec.options.set(name, value);
+      other.floor_s = floor_s(scenario, other.spec, base, {&fewest, 1}, floors);
     }
   }
 }

@@ -65,11 +65,11 @@ double epoch_of_samples_s(const PlannedStrategy& plan, const SimulatedRun& run) 
 }
 
 // A sample of the data has few iterations, of which more are filled by repeating packs; that is not counted.
-bool trains_asked_job(const Scenario& scenario, const StrategySpec& spec, const PlannedStrategy& plan,
-                      bool is_sample) {
+IterationSizes sizes_of(const Scenario& scenario, const StrategySpec& spec, const PlannedStrategy& plan,
+                        bool is_sample) {
   IterationSizes sizes = iteration_sizes(scenario, spec, plan);
   if (is_sample) sizes.repeated_tokens = 0;
-  return has_asked_iterations(sizes);
+  return sizes;
 }
 
 TriedPlan try_or_throw(const Scenario& scenario, const PlanCandidate& candidate,
@@ -88,8 +88,8 @@ TriedPlan try_or_throw(const Scenario& scenario, const PlanCandidate& candidate,
       fitting.micro_batches_per_rank = *n;
       PlannedStrategy fitted = plan_strategy(scenario, fitting, lengths_tokens, *pricers);
       // Where packs differ much in their tokens, some iterations are too large although the mean is right.
-      if (!trains_asked_job(scenario, spec, plan, is_sample) ||
-          trains_asked_job(scenario, fitting, fitted, is_sample)) {
+      if (!has_asked_iterations(sizes_of(scenario, spec, plan, is_sample)) ||
+          has_asked_iterations(sizes_of(scenario, fitting, fitted, is_sample))) {
         tried.candidate.spec.micro_batches_per_rank = *n;
         spec = fitting;
         plan = std::move(fitted);
@@ -106,7 +106,9 @@ TriedPlan try_or_throw(const Scenario& scenario, const PlanCandidate& candidate,
     return tried;
   }
   tried.lost_tokens = lost_tokens(plan);
-  tried.is_asked_job = trains_asked_job(scenario, spec, plan, is_sample);
+  const IterationSizes sizes = sizes_of(scenario, spec, plan, is_sample);
+  tried.is_asked_job = has_asked_iterations(sizes);
+  tried.has_asked_mean = sizes.has_asked_mean();
   const PricedStrategy priced = price_strategy(scenario, plan, pricers);
   SimulationOptions options = simulation_options(scenario, nullptr);
   options.most_total_s = most_s;
@@ -123,7 +125,7 @@ TriedPlan try_or_throw(const Scenario& scenario, const PlanCandidate& candidate,
 
 bool is_better(const TriedPlan& one, const TriedPlan& other) {
   const auto rank = [](const TriedPlan& tried) {
-    return std::tuple(tried.lost_tokens, !tried.is_asked_job, tried.epoch_s);
+    return std::tuple(tried.lost_tokens, !tried.is_asked_job, !tried.has_asked_mean, tried.epoch_s);
   };
   return rank(one) < rank(other);
 }

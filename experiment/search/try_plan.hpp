@@ -19,13 +19,15 @@ struct TriedPlan {
   std::string refusal = {};
   std::int64_t lost_tokens = 0;  ///< of samples that were dropped or cut short
   bool is_asked_job = true;      ///< whether iterations have the size that the scenario asks for
+  bool has_asked_mean = true;    ///< whether the mean iteration has
   /// Seconds of an epoch if last iterations that are not full cost as much as their part of a full one.
   double epoch_s = 0;
   std::vector<PlannedGroup> groups = {};
 };
 
 /// Whether one plan is better than the other: it loses fewer tokens; or as many, but trains the job that was
-/// asked for; or is equal in both and faster. Both can be used.
+/// asked for; or neither does, but it has iterations of the size asked for on average; or is equal in all
+/// and faster. Both can be used.
 bool is_better(const TriedPlan& one, const TriedPlan& other);
 
 /// Packs, schedules and simulates one epoch of samples with a candidate's plan.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
 #include <tuple>
 #include <utility>
 
@@ -63,18 +64,36 @@ std::vector<std::uint32_t> values_of(const Part& part, const std::vector<std::ui
   return values;
 }
 
+// One value each or, for parts of equal size, values of about the same size side by side.
+std::vector<PartialPartition> first_partitions(std::span<const std::int64_t> values, std::size_t n_parts,
+                                               PartSizes sizes) {
+  std::vector<std::uint32_t> order(values.size());
+  std::iota(order.begin(), order.end(), 0U);
+  const std::size_t n_together = sizes == PartSizes::equal ? n_parts : 1;
+  if (n_together > 1) std::ranges::stable_sort(order, {}, [&](std::uint32_t i) { return values[i]; });
+  const std::size_t n_odd = values.size() % n_together;
+  std::vector<PartialPartition> partitions;
+  for (std::size_t first = 0; first < order.size();) {
+    const std::size_t n = first == 0 && n_odd > 0 ? n_odd : n_together;
+    PartialPartition partition;
+    for (const std::uint32_t i : std::span(order).subspan(first, n))
+      partition.parts.push_back({.sum = values[i], .n_values = 1, .first = i, .last = i});
+    std::ranges::sort(partition.parts, std::greater{});
+    partition.spread = partition.parts.front().sum - (n < n_parts ? 0 : partition.parts.back().sum);
+    partitions.push_back(std::move(partition));
+    first += n;
+  }
+  return partitions;
+}
+
 }  // namespace
 
 std::vector<std::vector<std::uint32_t>> karmarkar_karp(std::span<const std::int64_t> values,
-                                                       std::size_t n_parts) {
+                                                       std::size_t n_parts, PartSizes sizes) {
   std::vector<std::vector<std::uint32_t>> result(n_parts);
   if (values.empty()) return result;
   std::vector<std::uint32_t> next(values.size());
-  std::vector<PartialPartition> heap;
-  for (std::uint32_t i = 0; i < values.size(); ++i) {
-    heap.push_back({.parts = {{.sum = values[i], .n_values = 1, .first = i, .last = i}},
-                    .spread = n_parts > 1 ? values[i] : 0});
-  }
+  std::vector<PartialPartition> heap = first_partitions(values, n_parts, sizes);
   const auto pop = [&] {
     std::ranges::pop_heap(heap, merges_later);
     PartialPartition top = std::move(heap.back());

@@ -35,6 +35,10 @@ PackSet pack_none(const PackProblem& problem) {
 
 constexpr std::array<const Option*, 3> kNoneOptions = {&kRowsOfBatch, &kShuffle, &kSeed};
 
+std::vector<OptionValues> none_options(std::int64_t /*capacity_tokens*/) {
+  return {{{kRowsOfBatch.name, 2}}, {{kRowsOfBatch.name, 4}}, {{kRowsOfBatch.name, 8}}};
+}
+
 }  // namespace
 
 extern constinit const Strategy none = {
@@ -45,6 +49,7 @@ extern constinit const Strategy none = {
     .layout = Layout::rows,
     .pack = pack_none,
     .options = kNoneOptions,
+    .searched_options = none_options,
 };
 
 }  // namespace packsim::strategies_detail

@@ -39,6 +39,13 @@ PackSet pack_sorted(const PackProblem& problem) {
 
 constexpr std::array<const Option*, 2> kSortedOptions = {&kBatchSamples, &kPaddedBatches};
 
+std::vector<OptionValues> sorted_options(std::int64_t /*capacity_tokens*/) {
+  return {{{kBatchSamples.name, 0}},
+          {{kBatchSamples.name, 2}},
+          {{kBatchSamples.name, 4}},
+          {{kBatchSamples.name, 8}}};
+}
+
 }  // namespace
 
 extern constinit const Strategy sorted = {
@@ -51,6 +58,7 @@ extern constinit const Strategy sorted = {
     .layout = Layout::rows,
     .pack = pack_sorted,
     .options = kSortedOptions,
+    .searched_options = sorted_options,
     .default_order = PackOrder::neighbours,
 };
 

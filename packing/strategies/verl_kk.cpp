@@ -30,10 +30,10 @@ class Balancer {
     return sum;
   }
 
-  std::vector<Items> balance(const Items& items, std::size_t n_parts) const {
+  std::vector<Items> balance(const Items& items, std::size_t n_parts, PartSizes sizes) const {
     std::vector<std::int64_t> values(items.size());
     std::ranges::transform(items, values.begin(), [&](ItemIndex item) { return work(item); });
-    std::vector<Items> parts = karmarkar_karp(values, n_parts);
+    std::vector<Items> parts = karmarkar_karp(values, n_parts, sizes);
     for (Items& part : parts) {
       for (ItemIndex& index : part) index = items[index];
     }
@@ -67,7 +67,7 @@ std::vector<std::vector<Items>> micro_batches_of(const Balancer& balancer, const
   for (const Items& items : ranks) n = std::max(n, balancer.least_micro_batches(items));
   std::vector<std::vector<Items>> result(ranks.size());
   for (std::size_t rank = 0; rank < ranks.size();) {
-    if (result[rank].size() != n) result[rank] = balancer.balance(ranks[rank], n);
+    if (result[rank].size() != n) result[rank] = balancer.balance(ranks[rank], n, PartSizes::any);
     if (std::ranges::all_of(result[rank], [&](const Items& part) { return balancer.keeps_limit(part); })) {
       ++rank;
     } else {
@@ -95,7 +95,8 @@ BatchPlan plan_verl_kk(const BatchProblem& problem) {
   const Balancer balancer(problem.items);
   BatchPlanBuilder plan(problem.setting);
   for (const Items& batch : global_batches(problem)) {
-    const auto ranks = micro_batches_of(balancer, balancer.balance(batch, n_ranks));
+    // All ranks get equally many samples.
+    const auto ranks = micro_batches_of(balancer, balancer.balance(batch, n_ranks, PartSizes::equal));
     for (std::size_t rank = 0; rank < n_ranks; ++rank) {
       const std::vector<Items> in_order = smallest_at_both_ends(balancer, ranks[rank]);
       for (std::size_t round = 0; round < in_order.size(); ++round) {
@@ -114,7 +115,10 @@ constexpr std::array<const Option*, 5> kVerlKkOptions = {&kLinearWeightTokens, &
 
 extern constinit const Strategy verl_kk = {
     .name = "verl_kk",
-    .summary = "A global batch at a time, Karmarkar-Karp over ranks, then over each rank's micro-batches.",
+    .summary =
+        "A global batch at a time, Karmarkar-Karp over ranks, each with as many samples, then over each "
+        "rank's "
+        "micro-batches.",
     .complexity = "O(T N (B + log N)), T numbers of micro-batches tried.",
     .source = "verl seqlen_balancing.py",
     .plan_batches = plan_verl_kk,

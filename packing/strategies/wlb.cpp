@@ -200,6 +200,13 @@ BatchPlan plan_wlb(const BatchProblem& problem) {
 constexpr std::array<const Option*, 6> kWlbOptions = {
     &kOutlierQueues, &kOutlierThresholdTokens, &kMicroBatchTokens, &kLinearWeightTokens, &kShuffle, &kSeed};
 
+// Full micro-batches, and no queues: which is best depends on how many samples are long.
+std::vector<OptionValues> wlb_options(std::int64_t capacity_tokens) {
+  return {{{kMicroBatchTokens.name, capacity_tokens}},
+          {{kOutlierQueues.name, 0}},
+          {{kMicroBatchTokens.name, capacity_tokens}, {kOutlierQueues.name, 0}}};
+}
+
 }  // namespace
 
 extern constinit const Strategy wlb = {
@@ -211,6 +218,7 @@ extern constinit const Strategy wlb = {
     .source = "WLB-LLM arXiv 2503.17924",
     .plan_batches = plan_wlb,
     .options = kWlbOptions,
+    .searched_options = wlb_options,
 };
 
 }  // namespace packsim::strategies_detail

@@ -50,7 +50,7 @@ Verdict verdict(const Report& report) {
   set_numbers(*best, verdict);
   if (const StrategyResult* other = compared_with(report, *best); other != nullptr) {
     verdict.other = other->name;
-    verdict.why = why_sentence(*best, *other);
+    verdict.why = why_sentence(*best, *other) + split_sentence(report, *best);
     verdict.savings = savings_of(*best, *other);
   }
   return verdict;

@@ -98,8 +98,8 @@ TEST_CASE("Each kind of difference is named, beyond its tolerance alone") {
   run.iterations = 20;
   run.sizes = sizes_of(std::vector<std::int64_t>(20, 500));
   CHECK(differences_of(run) ==
-        std::vector<std::string>{
-            "iterations train 500 tokens on average, not the 1,000 of tokens_per_iteration"});
+        std::vector<std::string>{"20 of 20 iterations train less than 600 tokens, for the 1,000 of "
+                                 "tokens_per_iteration; the mean is 500"});
 
   run = run_of("other");
   run.counts.trained_tokens = 9950;  // 0.5 %
@@ -308,7 +308,8 @@ TEST_CASE("Sorted batches whose mean alone is right are marked, and say how larg
             "3 of 45 iterations train more than 72,089 tokens, for the 65,536 of tokens_per_iteration; the "
             "largest trains 589,824",
             // Each counts 65 536 tokens at most.
-            "iterations train 63,716 tokens on average, not the 65,536 of tokens_per_iteration"});
+            "42 of 45 iterations train less than 57,344 tokens, for the 65,536 of tokens_per_iteration; the "
+            "mean is 63,716"});
 }
 
 TEST_CASE("Speed-ups are for equally many tokens of the data") {

@@ -70,7 +70,7 @@ def _point(draw: random.Random, strategy: str, nodes: int, kind: str, sp: int, g
         return row | {"status": "failed", "reason": "the strategy found no packs", "groups": None, "plan": None}
     if draw.random() < 0.05:
         row["differences"] = (
-            "iterations train 1,047,776 tokens on average, not the 524,288 of tokens_per_iteration"
+            "12 of 12 iterations train more than 576,716 tokens, for the 524,288 of tokens_per_iteration"
         )
     days = (0.8 + 0.004 * n_gpus + 0.02 * gc + 0.05 * abs(sp - 4)) * draw.uniform(0.9, 1.4)
     spread = draw.uniform(0.03, 0.2)

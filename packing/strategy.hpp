@@ -62,6 +62,8 @@ struct Strategy {
   bool holds_two_limits = false;
   /// True if no pack holds more than one sample.
   bool trains_samples_alone = false;
+  /// True if an iteration has a number of samples under every plan, so that its tokens vary alike.
+  bool counts_samples = false;
   /// The options that the strategy reads.
   std::span<const Option* const> options = {};
   /// Values of options that a search of a plan tries besides the defaults, each set for itself, unless the

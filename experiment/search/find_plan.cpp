@@ -17,7 +17,6 @@
 #include "experiment/search/try_plan.hpp"
 #include "packing/algorithms/shuffle.hpp"
 #include "packing/flexsp/options.hpp"
-#include "packing/options/shared_options.hpp"
 
 namespace packsim {
 namespace {
@@ -79,15 +78,10 @@ class Trials {
   bool rules_out(double floor_s) const {
     if (tried_.empty()) return false;
     const TriedPlan& best = tried_.front();
-    const bool is_good = best.lost_tokens <= samples_.lost_tokens &&
-                         (best.is_asked_job || (best.has_asked_mean && only_counts_samples(best)));
+    const bool is_good =
+        best.lost_tokens <= samples_.lost_tokens &&
+        (best.is_asked_job || (best.has_asked_mean && strategy_of(best.candidate.spec).counts_samples));
     return is_good && floor_s * kFloorAccuracy > best.epoch_s;
-  }
-
-  // Whether iterations have a number of samples under all plans, so that their tokens vary alike.
-  static bool only_counts_samples(const TriedPlan& tried) {
-    const Option* rows = find_option(strategy_of(tried.candidate.spec), kBatchSamples.name);
-    return rows != nullptr && rows->least > 0;
   }
 
   void add(const PlanCandidate& candidate, PlanSearch& search) {

@@ -56,6 +56,7 @@ extern constinit const Strategy longalign_sorted = {
     .source = "LongAlign arXiv 2401.18058",
     .plan_batches = plan_longalign_sorted,
     .trains_samples_alone = true,
+    .counts_samples = true,
     .options = kShuffleOptions,
 };
 

@@ -48,6 +48,7 @@ extern constinit const Strategy none = {
     .source = "the usual data loader",
     .layout = Layout::rows,
     .pack = pack_none,
+    .counts_samples = true,
     .options = kNoneOptions,
     .searched_options = none_options,
 };

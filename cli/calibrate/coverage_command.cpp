@@ -11,7 +11,7 @@
 #include "cli/shared/progress.hpp"
 #include "cli/shared/scenario_argument.hpp"
 #include "experiment/plans/check_strategies.hpp"
-#include "experiment/plans/plan_strategy.hpp"
+#include "experiment/search/find_plan.hpp"
 #include "models/coverage/coverage.hpp"
 #include "models/coverage/measurement_list.hpp"
 #include "models/coverage/schedule_kernels.hpp"
@@ -58,6 +58,7 @@ std::vector<KernelUse> scenario_kernels(const Scenario& scenario, const std::str
   progress.say("reading lengths");
   const DrawnLengths drawn = draw_lengths(scenario.lengths, scenario.seed);
   check_strategies(scenario, drawn.lengths_tokens);
+  SharedPrices prices(scenario);
   KernelUses uses;
   bool found = false;
   std::vector<std::string> names;
@@ -65,9 +66,10 @@ std::vector<KernelUse> scenario_kernels(const Scenario& scenario, const std::str
     names.push_back(spec.name);
     if (!only_strategy.empty() && spec.name != only_strategy) continue;
     found = true;
-    progress.say(spec.name + ": packing");
-    const PlannedStrategy plan = plan_strategy(scenario, spec, drawn.lengths_tokens);
-    for (const KernelUse& use : strategy_kernels(scenario, plan)) uses.add(use.kernel, use.count, use.part);
+    progress.say(spec.name + (spec.searches_plan ? ": searching a plan" : ": packing"));
+    const FoundPlan found_plan = find_plan(scenario, spec, drawn.lengths_tokens, prices);
+    for (const KernelUse& use : strategy_kernels(scenario, found_plan.plan))
+      uses.add(use.kernel, use.count, use.part);
   }
   if (!found) {
     throw std::invalid_argument(fmt::format("--strategy: expected a strategy of {}, {}, got \"{}\"",

@@ -42,11 +42,17 @@ Scenario loaded(const Sample& sample, const Settings& more) {
   return scenario;
 }
 
+// At the plans of HBP's paper.
 Sample of_mixture(std::vector<std::string> strategies) {
   return {
       .scenario = "llama3.1-8b-real-mixture-128k",
       .strategies = std::move(strategies),
-      .settings = {"lengths.mix.0.count=1500", "lengths.mix.1.count=30", "packing.last_iteration=shorten"}};
+      .settings = {"packing.plan=given", R"(strategies=[
+            {"strategy": "isf", "capacity_tokens": 131072, "sp_degree": 8},
+            {"strategy": "hbp", "groups": [{"capacity_tokens": 16384, "sp_degree": 1},
+                                           {"capacity_tokens": 131072, "sp_degree": 8}]},
+            {"strategy": "planner"}])",
+                   "lengths.mix.0.count=1500", "lengths.mix.1.count=30", "packing.last_iteration=shorten"}};
 }
 
 Sample of_scenario(const std::string& scenario, std::vector<std::string> strategies, Settings settings) {

@@ -51,6 +51,43 @@ TEST_CASE("the headline says who is fastest, by how much, and at what loss of da
   CHECK(verdict(report).why.empty());
 }
 
+TEST_CASE("the gain over a given plan is divided into that by the plan and that by packing") {
+  Report report = example_report();
+  StrategyResult given = example_run("published", 9);
+  report.runs[0] = example_run("isf", 5);
+  report.runs[1] = example_run("hbp", 4);
+  given.strategy = report.runs[0].strategy = "isf";
+  given.differences = {
+      "waits for gradients and weights, isf overlaps gradients and weights with computation"};
+  report.runs.push_back(given);
+  const std::string sentence =
+      "Of what it saves against published, 5.00 GPU-days, 4.00 come from a better plan and 1.00 from "
+      "packing.";
+  // Only where the baseline's plan was searched.
+  CHECK_THAT(verdict(report).why, !Contains("better plan"));
+  report.runs[0].search.emplace();
+  CHECK_THAT(verdict(report).why, Catch::EndsWith(" " + sentence));
+  // A given plan that trains other data, that is of another strategy, or that is no slower, is no part of it.
+  report.runs[2].counts.trained_tokens = report.runs[0].counts.trained_tokens + 1'000'000'000;
+  CHECK_THAT(verdict(report).why, !Contains("better plan"));
+  report.runs[2] = given;
+  report.runs[2].strategy = "bfd";
+  CHECK_THAT(verdict(report).why, !Contains("better plan"));
+  report.runs[2] = example_run("published", 5);
+  report.runs[2].strategy = "isf";
+  CHECK_THAT(verdict(report).why, !Contains("better plan"));
+}
+
+TEST_CASE("what the limits of a trainer cost is said, or that they cost nothing") {
+  Report report = example_report();
+  report.manifest.trainer = "TRL";
+  CHECK_THAT(verdict(report).cost, !Contains("limits"));  // where it was not asked
+  report.without_trainer = example_run("hbp", report.runs[1].times->gpu_days / 1.25);
+  CHECK_THAT(verdict(report).cost, Contains("The limits of TRL cost 25.0%: without them 3.20 GPU-days."));
+  report.without_trainer = example_run("hbp", report.runs[1].times->gpu_days);
+  CHECK_THAT(verdict(report).cost, Contains("The limits of TRL cost nothing"));
+}
+
 TEST_CASE("a run of another job never wins, and the reason is said if no other is left") {
   Report report = example_report();
   report.runs[1].differences = {"trains 3.7 % of the data less than isf",

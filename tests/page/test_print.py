@@ -22,12 +22,15 @@ def printed(view: View) -> Iterator[View]:
     """The page as it is laid out on its paper, after it was drawn on a screen."""
     screen = view.page.viewport_size
     assert screen is not None
+    before = view.check("chartSizes")
     view.page.emulate_media(media="print")
     view.page.set_viewport_size({**screen, "width": view.check("paperWidth")})
     assert view.wait_for("document.documentElement.dataset.paper === 'ready'", at_most_ms=30_000)
     yield view
     view.page.emulate_media(media="screen")
     view.page.set_viewport_size(screen)
+    # The next test has the same page, whose charts take a while to be as they were.
+    assert view.wait_for(f"String(check.chartSizes()) === {','.join(before)!r}", at_most_ms=30_000)
 
 
 @_on_screen

@@ -62,7 +62,7 @@ struct Strategy {
   bool holds_two_limits = false;
   /// True if no pack holds more than one sample.
   bool trains_samples_alone = false;
-  /// True if an iteration has a number of samples under every plan, so that its tokens vary alike.
+  /// True if every plan gives an iteration a fixed number of samples, whatever tokens they have.
   bool counts_samples = false;
   /// The options that the strategy reads.
   std::span<const Option* const> options = {};

@@ -6,7 +6,8 @@
 namespace packsim {
 
 bool IterationSizes::has_asked_least() const {
-  if (too_small <= last_iterations) return true;
+  const std::int64_t full_iterations = iterations - last_iterations;
+  if (too_small <= last_iterations && 2 * counted_tokens >= full_iterations * size.asked_tokens) return true;
   const double capped = static_cast<double>(capped_tokens) / static_cast<double>(size.asked_tokens);
   const auto n = static_cast<double>(iterations);
   // In a job of few iterations the last ones weigh more.
@@ -43,6 +44,7 @@ IterationSizes iteration_sizes(const Schedule& schedule, std::span<const std::ve
     }
     sizes.trained_tokens += tokens;
     sizes.capped_tokens += std::min(tokens, size.asked_tokens);
+    sizes.counted_tokens += std::min(counted_tokens, size.asked_tokens);
     sizes.largest_tokens = std::max(sizes.largest_tokens, tokens);
     sizes.too_large += tokens > std::max(size.most_tokens(), longest_tokens);
     sizes.too_small += counted_tokens < size.least_tokens();

@@ -16,6 +16,8 @@ struct IterationSizes {
   std::int64_t repeated_tokens = 0;
   /// Tokens of the iterations, each counting no more than are asked for.
   std::int64_t capped_tokens = 0;
+  /// The same, with packs counted as full where a number of them makes an iteration.
+  std::int64_t counted_tokens = 0;
   std::int64_t largest_tokens = 0;  ///< of one iteration
   std::int64_t too_large = 0;       ///< iterations that train more than they may
   std::int64_t too_small = 0;       ///< iterations that train less than they may
@@ -24,7 +26,9 @@ struct IterationSizes {
   std::int64_t last_iterations = 1;
 
   bool has_asked_largest() const { return too_large == 0; }
-  /// On average to kIterationTolerance, but for last iterations; or where only last ones are too small.
+  /// On average to kIterationTolerance, but for last iterations; or where only last ones are too small. Of
+  /// two iterations that follow each other, a rule that stops before a sample without room fills one at
+  /// least.
   bool has_asked_least() const;
   /// Whether the mean is right to kIterationTolerance, however the iterations differ.
   bool has_asked_mean() const;

@@ -116,9 +116,8 @@ constexpr std::array<const Option*, 5> kVerlKkOptions = {&kLinearWeightTokens, &
 extern constinit const Strategy verl_kk = {
     .name = "verl_kk",
     .summary =
-        "A global batch at a time, Karmarkar-Karp over ranks, each with as many samples, then over each "
-        "rank's "
-        "micro-batches.",
+        "A global batch at a time, Karmarkar-Karp over ranks with equally many samples, then over each "
+        "rank's micro-batches.",
     .complexity = "O(T N (B + log N)), T numbers of micro-batches tried.",
     .source = "verl seqlen_balancing.py",
     .plan_batches = plan_verl_kk,

@@ -224,6 +224,9 @@ TEST_CASE("Iterations are smaller than asked for where the next sample has no ro
   // At 599 there is room. One may be smaller, the last; here two are.
   CHECK(has_asked_iterations(sizes_of({650, 650, 650, 650, 599})));
   CHECK_FALSE(has_asked_iterations(sizes_of({650, 650, 650, 599, 599})));
+  // Where a sample is as long as an iteration, two small ones that follow each other would have been one.
+  CHECK(has_asked_iterations(sizes_of({990, 20, 990, 20, 990, 20}, {1000, 1000})));
+  CHECK_FALSE(has_asked_iterations(sizes_of(std::vector<std::int64_t>(20, 411), {1000, 1000})));
   // Samples of 20 tokens: an iteration lacks no more than a tenth.
   CHECK(has_asked_iterations(sizes_of({900, 900, 900, 10}, {1000, 20})));
   CHECK_FALSE(has_asked_iterations(sizes_of(std::vector<std::int64_t>(20, 899), {1000, 20})));

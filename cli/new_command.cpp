@@ -52,12 +52,15 @@ constexpr int kMostEpochs = static_cast<int>(kEpochsKey.most);
 
 namespace fs = std::filesystem;
 
+constexpr std::string_view kAnyTrainer = "any";
+
 struct NewArguments {
   std::string model = "llama3.1-8b";
   std::vector<std::string> lengths;
   std::string gpu;
   std::string cluster = "h100-sxm-80gb";
   int nodes = 1;
+  std::string trainer = std::string(kAnyTrainer);
   std::string stack = "other";
   std::string profile;                    // empty: the stack's
   std::int64_t tokens_per_iteration = 0;  // 0: of the job
@@ -145,7 +148,9 @@ void ask_for_job(const CLI::App& command, NewArguments& arguments) {
     arguments.cluster = ask("Cluster type (packsim list clusters)", arguments.cluster);
   if (is_open("--nodes"))
     arguments.nodes = answered_number("Nodes", fmt::format("{}", arguments.nodes), kMostNodes);
-  if (is_open("--profile") && is_open("--stack")) arguments.stack = answered_stack(arguments.stack);
+  if (is_open("--trainer")) arguments.trainer = ask("Trainer (packsim list trainers)", arguments.trainer);
+  if (arguments.trainer == kAnyTrainer && is_open("--profile") && is_open("--stack"))
+    arguments.stack = answered_stack(arguments.stack);
 }
 
 // What can be asked once the files are read: the default number of tokens follows from them.
@@ -191,6 +196,9 @@ void write_new(const CLI::App& command, NewArguments arguments, const CommandCon
         "packsim.lengths DATA --column text --tokenizer tokenizer.json --out lengths.npy");
   const DataPaths data{.root = context.data_root};
   load_model(arguments.model, data);
+  const Trainer trainer = load_trainer(arguments.trainer, data);
+  const bool has_trainer = arguments.trainer != kAnyTrainer;
+  if (has_trainer && command.count("--stack") == 0) arguments.stack = trainer.stack;
   const TrainingStack& stack = stack_named(arguments.stack);
   if (arguments.profile.empty()) arguments.profile = stack.profile;
   const ExecutionStyle execution = load_profile(arguments.profile, data).execution;
@@ -206,6 +214,8 @@ void write_new(const CLI::App& command, NewArguments arguments, const CommandCon
              .cluster = seen_by_scenario(arguments.cluster, arguments.out),
              .nodes = arguments.nodes,
              .gpu_hour_price = arguments.price > 0 ? std::optional(arguments.price) : std::nullopt,
+             .trainer = has_trainer ? seen_by_scenario(arguments.trainer, arguments.out) : "",
+             .limits = has_trainer ? &trainer : nullptr,
              .profile = seen_by_scenario(arguments.profile, arguments.out),
              .parallelism = std::string(stack.parallelism),
              .is_of_slow_host = execution.launch_s > kTorchLaunch_s,
@@ -241,7 +251,14 @@ void add_new_command(CLI::App& app, const CommandContext& context) {
   command->add_option("--nodes", a->nodes, "Nodes of the cluster")
       ->check(CLI::Range(1, kMostNodes))
       ->capture_default_str();
-  CLI::Option* stack = command->add_option("--stack", a->stack, "What trains the model:" + stack_list())
+  command
+      ->add_option("--trainer", a->trainer,
+                   "Trainer in which plans have to run (packsim list trainers), or its file; any: every plan "
+                   "that packsim knows")
+      ->capture_default_str();
+  CLI::Option* stack = command
+                           ->add_option("--stack", a->stack,
+                                        "What trains the model, if --trainer does not say so:" + stack_list())
                            ->check(member_check(names_in(kTrainingStacks)))
                            ->capture_default_str();
   command

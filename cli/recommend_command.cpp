@@ -90,15 +90,13 @@ Scenario on_cluster(const RecommendArguments& arguments, const CommandContext& c
   return load_scenario(changed, context, MistakenStrategies::leave_out);
 }
 
-// The plan of the best run in the words of each trainer.
-void write_settings(const std::string& folder, const Recommendation& found, const Scenario& scenario) {
+// The plan of the best run in the words of trainers.
+void write_settings(const std::string& folder, const Recommendation& found, const Scenario& scenario,
+                    const DataPaths& data) {
   const Candidate& best = found.candidates[found.ranking.front()];
   const auto run = std::ranges::find(found.report.runs, best.strategy, &StrategyResult::name);
-  const TrainerJob job =
-      trainer_job(found.report.manifest, *run, scenario.model, scenario.cluster.nodes);
-  for (const TrainerFormat& format : trainer_formats())
-    write_file(folder + std::string(format.file), format.settings(job));
-  write_file(folder + "README.md", settings_readme(job));
+  const TrainerJob job = trainer_job(found.report.manifest, *run, scenario.model, scenario.cluster.nodes);
+  for (const auto& [file, text] : all_settings(scenario, job, data)) write_file(folder + file, text);
 }
 
 // What a trainer and a colleague need of the best cluster. Says which files there are.
@@ -119,7 +117,7 @@ std::string write_answer(const RecommendArguments& arguments, const CommandConte
   const DataPaths data{.root = context.data_root};
   write_file(folder + "scenario.json",
              moved_scenario(scenario, folder + "scenario.json", data).dump(2) + "\n");
-  write_settings(folder + "settings/", found, scenario);
+  write_settings(folder + "settings/", found, scenario, data);
   text += ", scenario.json, settings/";
   if (keeps_data_order(scenario.lengths)) {
     write_file(folder + "schedule.plan",

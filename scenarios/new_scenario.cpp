@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "models/execution_style.hpp"
 #include "packing/options/token_count.hpp"
@@ -52,14 +53,35 @@ std::string options_json(const Strategy& strategy) {
   return strategy.name == "sorted" ? ", \"batch_samples\": 0" : "";
 }
 
-std::string strategies_json() {
-  std::string text;
+// Those that cut samples train another job than the others.
+std::vector<const Strategy*> strategies_of(const NewJob& job) {
+  std::vector<const Strategy*> chosen;
   for (const Strategy& strategy : strategies()) {
-    if (strategy.cuts_samples) continue;  // which trains another job than the others
+    if (!strategy.cuts_samples && trainer_refusal(job.limits, strategy).empty()) chosen.push_back(&strategy);
+  }
+  return chosen;
+}
+
+std::string strategies_json(const std::vector<const Strategy*>& strategies) {
+  std::string text;
+  for (const Strategy* strategy : strategies) {
     text += fmt::format("{}    // {}\n    {{\"strategy\": \"{}\"{}}}", text.empty() ? "" : ",\n",
-                        strategy.summary, strategy.name, options_json(strategy));
+                        strategy->summary, strategy->name, options_json(*strategy));
   }
   return text + "\n";
+}
+
+// What the trainer does today, or else ISF.
+std::string_view baseline_of(const NewJob& job, const std::vector<const Strategy*>& strategies) {
+  std::string_view baseline = strategies.empty() ? "" : strategies.front()->name;
+  for (const Strategy* strategy : strategies) {
+    if (strategy->name == "isf") baseline = strategy->name;
+  }
+  for (const Strategy* strategy : strategies) {
+    if (job.limits != nullptr && job.limits->is_own(strategy->name) && strategy->name != "none")
+      return strategy->name;
+  }
+  return baseline;
 }
 
 }  // namespace
@@ -88,6 +110,9 @@ std::string new_scenario(const NewJob& job) {
   text += price_line(job.gpu_hour_price);
   add(fmt::format("    \"nodes\": {}", job.nodes), "how many of its nodes the job has");
   text += "  },\n";
+  if (!job.trainer.empty())
+    add(fmt::format("  \"trainer\": {},", text_json(job.trainer)),
+        "in which every plan has to run: a name of `packsim list trainers`");
   add(fmt::format("  \"profile\": {},", text_json(job.profile)),
       "how fast your framework runs a step: a name of `packsim list profiles`. What your host takes to "
       "launch a kernel is parallelism.launch_s");
@@ -111,8 +136,10 @@ std::string new_scenario(const NewJob& job) {
   add("    \"last_iteration\": \"shorten\"",
       "packs that do not fill one: shorten it, drop them, or repeat others");
   text += "  },\n";
-  add("  \"baseline\": \"isf\",", "the strategy that speed-ups refer to");
-  text += "  \"strategies\": [\n" + strategies_json() + "  ]\n}\n";
+  const std::vector<const Strategy*> strategies = strategies_of(job);
+  add(fmt::format("  \"baseline\": \"{}\",", baseline_of(job, strategies)),
+      "the strategy that speed-ups refer to");
+  text += "  \"strategies\": [\n" + strategies_json(strategies) + "  ]\n}\n";
   return text;
 }
 

@@ -27,7 +27,8 @@ stage_wheel() { tests/install/wheel.sh; }
 # PyTorch, trainers, data formats, types and stubs, and the site of the docs.
 stage_packages() {
   cmake/install_docs.sh || true  # it has said so, and the site's test is skipped
-  cmake/install_torch.sh && cmake/install_packages.sh && cmake/install_transformers.sh && run_tests build --label-regex '^packages$'
+  cmake/install_torch.sh && cmake/install_packages.sh && cmake/install_transformers.sh && cmake/install_trainers.sh &&
+    run_tests build --label-regex '^packages$'
 }
 # report.html in a browser.
 stage_page() { cmake/install_browser.sh && run_tests build --label-regex '^page$'; }

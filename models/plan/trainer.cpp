@@ -1,6 +1,7 @@
 #include "models/plan/trainer.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -31,13 +32,32 @@ std::string allowed_text(const KeyLimit* limit, const PlanKey& key) {
   return text;
 }
 
-bool allows_layers(LayerCounts counts, int n_layers, int gc_layers) {
-  if (counts == LayerCounts::any || gc_layers == 0 || gc_layers == n_layers) return true;
-  if (counts == LayerCounts::all_or_none) return false;
-  for (int n = 2; n <= n_layers; ++n) {
-    if ((n_layers + n - 1) / n == gc_layers) return true;
+bool allows_layers(LayerCounts counts, int n_layers, const ParallelPlan& plan) {
+  if (plan.gc_layers == 0 || plan.gc_layers == n_layers) return true;
+  switch (counts) {
+    case LayerCounts::all_or_none:
+      return false;
+    case LayerCounts::every_nth:
+      return every_nth_layer(n_layers, plan.gc_layers).has_value();
+    case LayerCounts::any_of_whole:
+      return plan.checkpointing == Checkpointing::full;
+    case LayerCounts::any:
+      return true;
   }
-  return false;
+  return true;
+}
+
+bool allows_offload(OffloadedTogether together, const ParallelPlan& plan) {
+  const Offload& offload = plan.offload;
+  switch (together) {
+    case OffloadedTogether::none:
+      return true;
+    case OffloadedTogether::gradients:
+      return plan.zero_stage < 2 || offload.gradients == offload.optimizer;
+    case OffloadedTogether::states:
+      return offloaded_states(plan) != StatesOffloaded::some;
+  }
+  return true;
 }
 
 std::string_view text_of(LayerCounts counts) {
@@ -57,7 +77,7 @@ std::vector<PlanMistake> way_mistakes(const std::string& who, const TrainerWay& 
                         .expected = allowed_text(limit, key) + " for " + who,
                         .got = plan_value_text(value)});
   }
-  if (!allows_layers(way.checkpointed_layers, model.n_layers, plan.gc_layers)) {
+  if (!allows_layers(way.checkpointed_layers, model.n_layers, plan)) {
     mistakes.push_back({.keys = {"gc_layers"},
                         .expected = std::string(text_of(way.checkpointed_layers)) + " for " + who,
                         .got = std::to_string(plan.gc_layers)});
@@ -69,10 +89,41 @@ std::vector<PlanMistake> way_mistakes(const std::string& who, const TrainerWay& 
                                     std::to_string(model.n_kv_heads) + " key-value heads for " + who,
                         .got = std::to_string(plan.sequence.ulysses)});
   }
+  const int most_ulysses = std::gcd(model.n_kv_heads, plan.sequence.gpus_per_pack());
+  if (way.ulysses_first && plan.sequence.ulysses != most_ulysses) {
+    mistakes.push_back({.keys = {"sp_degree"},
+                        .expected = std::to_string(most_ulysses) + ", as " +
+                                    std::to_string(model.n_kv_heads) + " key-value heads allow it, for " +
+                                    who,
+                        .got = std::to_string(plan.sequence.ulysses)});
+  }
+  if (!allows_offload(way.offloaded_together, plan)) {
+    mistakes.push_back(
+        {.keys = {"offload"},
+         .expected = std::string(std::ranges::find(kOffloadedTogetherNames, way.offloaded_together,
+                                                   &PolicyName<OffloadedTogether>::value)
+                                     ->summary) +
+                     " together for " + who,
+         .got = plan_value_text(find_plan_key("offload")->get(plan))});
+  }
   return mistakes;
 }
 
 }  // namespace
+
+std::optional<int> every_nth_layer(int n_layers, int gc_layers) {
+  for (int n = 1; n <= n_layers; ++n) {
+    if ((n_layers + n - 1) / n == gc_layers) return n;
+  }
+  return std::nullopt;
+}
+
+StatesOffloaded offloaded_states(const ParallelPlan& plan) {
+  const Offload& offload = plan.offload;
+  if (!offload.optimizer && !offload.gradients && !offload.weights) return StatesOffloaded::none;
+  const bool all = offload.optimizer && offload.gradients && (offload.weights || plan.zero_stage < 3);
+  return all ? StatesOffloaded::all : StatesOffloaded::some;
+}
 
 std::string way_text(const TrainerWay& way) {
   std::string limits;
@@ -97,6 +148,13 @@ std::vector<PlanMistake> trainer_mistakes(const Trainer* trainer, const Transfor
     if (!fewest || mistakes.size() < fewest->size()) fewest = std::move(mistakes);
   }
   return fewest.value_or(std::vector<PlanMistake>{});
+}
+
+const TrainerWay* way_of(const Trainer& trainer, const Transformer& model, const ParallelPlan& plan) {
+  for (const TrainerWay& way : trainer.ways) {
+    if (way_mistakes("", way, model, plan).empty()) return &way;
+  }
+  return nullptr;
 }
 
 int trainer_layers(const Trainer* trainer, const Transformer& model, ParallelPlan plan, int least) {

@@ -2,22 +2,26 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "models/parallel_plan.hpp"
 #include "models/plan/plan_key.hpp"
+#include "models/plan/settings_file.hpp"
 #include "packing/policies/policies.hpp"
 #include "packing/strategy.hpp"
 
 namespace packsim {
 
 /// The numbers of layers that a trainer can checkpoint.
-enum class LayerCounts : std::uint8_t { all_or_none, every_nth, any };
-inline constexpr std::array<PolicyName<LayerCounts>, 3> kLayerCountNames = {{
+enum class LayerCounts : std::uint8_t { all_or_none, every_nth, any_of_whole, any };
+inline constexpr std::array<PolicyName<LayerCounts>, 4> kLayerCountNames = {{
     {LayerCounts::all_or_none, "all_or_none", "all layers or none"},
     {LayerCounts::every_nth, "every_nth", "the first of every n layers, for any n, or none"},
+    {LayerCounts::any_of_whole, "any_of_whole",
+     "any number if layers are checkpointed whole, else all layers or none"},
     {LayerCounts::any, "any", "any number"},
 }};
 
@@ -34,6 +38,14 @@ enum class Variety : std::uint8_t { one, many };
 inline constexpr std::array<PolicyName<Variety>, 2> kVarietyNames = {{
     {Variety::one, "one", "one in a run"},
     {Variety::many, "many", "several in a run"},
+}};
+
+/// What goes to host memory together or not at all.
+enum class OffloadedTogether : std::uint8_t { none, gradients, states };
+inline constexpr std::array<PolicyName<OffloadedTogether>, 3> kOffloadedTogetherNames = {{
+    {OffloadedTogether::none, "none", "nothing"},
+    {OffloadedTogether::gradients, "gradients", "gradients with the optimizer, from ZeRO 2 on"},
+    {OffloadedTogether::states, "states", "optimizer, gradients and, under ZeRO 3, weights"},
 }};
 
 /// The keys of a plan whose values differ between trainers, beside gc_layers.
@@ -68,6 +80,11 @@ struct TrainerWay {
   LayerCounts checkpointed_layers = LayerCounts::all_or_none;
   /// Whether GPUs that share a pack by Ulysses may be more than the key-value heads of one of them.
   bool copies_key_value_heads = true;
+  /// Whether Ulysses takes as many of the GPUs that share a pack as the key-value heads allow, and a ring the
+  /// rest.
+  bool ulysses_first = false;
+  OffloadedTogether offloaded_together = OffloadedTogether::none;
+  std::vector<SettingsFile> settings = {};  ///< the files that say a plan
 };
 
 /// What a trainer can run: a file of models/trainers.
@@ -87,6 +104,13 @@ struct Trainer {
   bool is_own(std::string_view strategy) const;
 };
 
+/// The n of which the first of every n layers are that many; none if there is no such n.
+std::optional<int> every_nth_layer(int n_layers, int gc_layers);
+
+/// How much of what ZeRO shards is in host memory.
+enum class StatesOffloaded : std::uint8_t { none, some, all };
+StatesOffloaded offloaded_states(const ParallelPlan& plan);
+
 /// The way in short: "FSDP2 (zero_stage 2, 3; tp_degree)", with the values of a key unless these are any.
 std::string way_text(const TrainerWay& way);
 
@@ -94,6 +118,9 @@ std::string way_text(const TrainerWay& way);
 /// Null: any plan can be run.
 std::vector<PlanMistake> trainer_mistakes(const Trainer* trainer, const Transformer& model,
                                           const ParallelPlan& plan);
+
+/// The first way in which a trainer can run the plan; null if it cannot in any.
+const TrainerWay* way_of(const Trainer& trainer, const Transformer& model, const ParallelPlan& plan);
 
 /// The fewest checkpointed layers of at least `least` with which the trainer can run the plan; `least` where
 /// it cannot run it with any.

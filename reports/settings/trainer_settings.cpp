@@ -1,161 +1,195 @@
 #include "reports/settings/trainer_settings.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
+#include <nlohmann/json.hpp>
+#include <set>
 #include <stdexcept>
 
-#include "reports/settings/formats.hpp"
+#include "packing/strategy.hpp"
+#include "reports/formats/plan_search_json.hpp"
+#include "reports/settings/settings_facts.hpp"
+#include "reports/settings/settings_text.hpp"
 #include "reports/text/numbers.hpp"
+#include "scenarios/loader/load_scenario.hpp"
 
 namespace packsim {
 namespace {
 
-using namespace settings_detail;
 using formats_detail::grouped;
 
-const std::array kFormats = {
-    TrainerFormat{"DeepSpeed", "deepspeed.json", deepspeed_settings, deepspeed_unsaid},
-    TrainerFormat{"FSDP2 by Accelerate", "fsdp2.yaml", fsdp2_settings, fsdp2_unsaid},
-    TrainerFormat{"Megatron-LM", "megatron.sh", megatron_settings, megatron_unsaid},
-    TrainerFormat{"TRL", "trl.yaml", trl_settings, trl_unsaid},
-    TrainerFormat{"axolotl", "axolotl.yaml", axolotl_settings, axolotl_unsaid},
-};
-
-// Micro-batches of full packs that have as many tokens as an iteration of the job, rounded up.
-int full_micro_batches(const RunManifest& manifest, std::int64_t capacity_tokens, int n_ranks) {
-  const double tokens = static_cast<double>(capacity_tokens) * std::max(n_ranks, 1);
-  return std::max(1,
-                  static_cast<int>(std::ceil(static_cast<double>(manifest.tokens_per_iteration) / tokens)));
+void require_fact(const SettingsFile& file, const SettingsLine& line) {
+  if (line.fact.empty() || is_fact(line.fact)) return;
+  throw std::invalid_argument(fmt::format("settings for {}: {}: expected a fact (docs/extending.md), got {}",
+                                          file.file, line.key, line.fact));
 }
 
-bool differs(const PlannedGroup& one, const PlannedGroup& other) {
-  return one.sequence != other.sequence || one.gc_layers != other.gc_layers ||
-         one.zero_stage != other.zero_stage || one.capacity_tokens != other.capacity_tokens;
+bool has_one_of(const TrainerJob& job, const std::string& fact, const std::vector<std::string>& words) {
+  const std::optional<PlanValue> value = fact_of(job, fact);
+  return value && std::ranges::find(words, plan_value_text(*value)) != words.end();
 }
 
-// Parts of a plan that trainers set in ways of their own, if at all.
-void add_unsaid_parts(const ParallelPlan& plan, std::vector<std::string>& remarks) {
-  const auto add = [&](bool is_there, std::string text) {
-    if (is_there) remarks.push_back(std::move(text));
+bool is_written(const SettingsLine& line, const TrainerJob& job) {
+  const auto holds = [&](const auto& condition) {
+    return has_one_of(job, condition.first, condition.second);
   };
-  add(plan.lora_rank > 0, fmt::format("LoRA of rank {} is not said.", plan.lora_rank));
-  add(plan.frozen_weights->is_packed(), "Frozen weights in 4 bits are not said.");
-  add(is_narrow(plan.precision), "Matrix products in fp8 are not said.");
-  add(plan.mlp_tiles > 1, fmt::format("An MLP in {} tiles (ALST) is not said.", plan.mlp_tiles));
-  add(plan.loss_tiles > 1, fmt::format("A loss in {} tiles is not said.", plan.loss_tiles));
-  add(plan.offload.activations, "Inputs of checkpointed layers in host memory are not said.");
-  add(plan.offload.gradients && !plan.offload.optimizer, "Gradients in host memory are not said.");
+  return std::ranges::all_of(line.when, holds) && std::ranges::none_of(line.unless, holds);
+}
+
+// What the line says of the job; none if it is not written.
+std::optional<Json> value_of(const SettingsLine& line, const TrainerJob& job) {
+  if (!is_written(line, job)) return std::nullopt;
+  if (line.fact.empty()) return Json::parse(line.constant);
+  const std::optional<PlanValue> value = fact_of(job, line.fact);
+  if (!value) return std::nullopt;
+  if (line.words.empty()) return std::visit([](const auto& one) { return Json(one); }, *value);
+  const auto said =
+      std::ranges::find(line.words, plan_value_text(*value), &std::pair<std::string, std::string>::first);
+  return said == line.words.end() ? std::nullopt : std::optional<Json>(Json::parse(said->second));
+}
+
+// Files of the same name are parts of one.
+void write_files(const TrainerWay& way, const TrainerJob& job, TrainerSettings& settings) {
+  std::set<std::string> said;
+  std::vector<std::pair<SettingsFile, std::vector<SettingsValue>>> files;
+  bool has_plan = false;
+  for (const SettingsFile& file : way.settings) {
+    has_plan = has_plan || file.syntax == SettingsSyntax::plan;
+    auto place = std::ranges::find_if(files, [&](const auto& one) { return one.first.file == file.file; });
+    if (place == files.end()) place = files.insert(files.end(), {file, {}});
+    for (const auto& [fact, word] : file.implies) {
+      if (!has_one_of(job, fact, {word})) continue;
+      for (std::string& part : parts_said_by(fact)) said.insert(std::move(part));
+    }
+    for (const SettingsLine& line : file.lines) {
+      require_fact(file, line);
+      std::optional<Json> value = value_of(line, job);
+      if (!value) continue;
+      place->second.emplace_back(line.key, std::move(*value));
+      if (line.fact.empty()) continue;
+      for (std::string& part : parts_said_by(line.fact)) said.insert(std::move(part));
+    }
+  }
+  for (const auto& [file, values] : files) {
+    const bool is_plan = file.syntax == SettingsSyntax::plan;
+    if (!is_plan && values.empty()) continue;
+    settings.files.emplace_back(file.file, is_plan ? run_plan_json(job.run_plan, job.groups).dump(2) + "\n"
+                                                   : settings_text(file, values));
+    settings.files_for.push_back(file.text);
+  }
+  for (const PlanPartSaid& part : parts_to_say(job)) {
+    if (!has_plan && !said.contains(part.name)) settings.unsaid.push_back(part.text);
+  }
+}
+
+void add_refusals(const Trainer& trainer, const TrainerJob& job, TrainerSettings& settings) {
+  const auto add_if = [&](bool holds, std::string text) {
+    if (holds) settings.refusals.push_back(std::move(text));
+  };
+  const Strategy* const strategy = find_strategy(job.strategy);
+  const std::string refusal = strategy == nullptr ? "" : trainer_refusal(&trainer, *strategy);
+  add_if(!refusal.empty(), "expected " + refusal);
+  const bool several = job.groups.size() > 1;
+  add_if(several && trainer.pack_lengths == Variety::one && !job.packs_itself,
+         fmt::format("expected one pack length, got {}", job.groups.size()));
+  const bool differ = std::ranges::any_of(job.groups, [&](const PlannedGroup& group) {
+    const PlannedGroup& first = job.groups.front();
+    return group.sequence != first.sequence || group.gc_layers != first.gc_layers;
+  });
+  add_if(differ && trainer.degrees == Variety::one,
+         "expected the same degrees and checkpointed layers for all packs");
+  add_if(trainer.micro_batches == MicroBatchCounts::run && !job.micro_batches_per_rank && !job.packs_itself,
+         "expected the same number of micro-batches in all steps");
+  for (const PlanMistake& mistake : trainer_mistakes(&trainer, job.model, job.plan))
+    settings.refusals.push_back(mistake.text());
+}
+
+std::string packs_text(const TrainerJob& job) {
+  if (job.packs_itself)
+    return fmt::format("The trainer packs by itself, as `{}` does: no schedule is read.", job.strategy);
+  return "`../schedule.plan`, where it was written, lists the samples of each pack and how many "
+         "micro-batches "
+         "each step has; docs/trainers.md has the line with which a trainer reads it. Without it, the "
+         "trainer "
+         "packs in its own way, which is another job.";
+}
+
+std::string heading(const Scenario& scenario, const TrainerJob& job) {
+  return fmt::format(
+      "# Settings\n\nThe plan for {} on {} GPUs ({} {}) with strategy `{}`, in packs of up to {} tokens.\n\n",
+      scenario.model.name, grouped(job.plan.n_gpus), grouped(job.nodes), job.nodes == 1 ? "node" : "nodes",
+      job.strategy, grouped(job.capacity_tokens));
+}
+
+std::string readme_of_trainer(const Scenario& scenario, const Trainer& trainer, const TrainerJob& job,
+                              const TrainerSettings& settings) {
+  std::string text = heading(scenario, job);
+  text += fmt::format("For {} ({}), as of {}.\n\n| file | what it is |\n|---|---|\n", trainer.name,
+                      settings.way, trainer.source);
+  for (std::size_t i = 0; i < settings.files.size(); ++i)
+    text += fmt::format("| {} | {} |\n", settings.files[i].first, settings.files_for[i]);
+  text += "\n" + packs_text(job) + "\n";
+  if (!settings.unsaid.empty()) text += "\nThe files do not say:\n\n";
+  for (const std::string& part : settings.unsaid) text += fmt::format("- {}\n", part);
+  return text + "\nTry a step before you book the cluster.\n";
+}
+
+std::string readme_of_all(const Scenario& scenario, const TrainerJob& job, const std::string& table) {
+  return heading(scenario, job) +
+         "Each trainer that can run this plan has a folder. To have a plan for the one that you use, name "
+         "it: "
+         "`--set trainer=trl` (packsim list trainers).\n\n| trainer | settings, or why it cannot run the "
+         "plan "
+         "|\n|---|---|\n" +
+         table;
+}
+
+std::string row_of(const std::string& folder, const Trainer& trainer, const TrainerSettings& settings) {
+  std::vector<std::string> files;
+  for (const auto& [name, text] : settings.files) files.push_back(folder + "/" + name);
+  const std::string said =
+      settings.unsaid.empty() ? "" : fmt::format("; not said: {}", fmt::join(settings.unsaid, ", "));
+  return fmt::format("| {} | {} |\n", trainer.name,
+                     settings.refusals.empty()
+                         ? fmt::format("{} ({}){}", fmt::join(files, ", "), settings.way, said)
+                         : fmt::format("{}", fmt::join(settings.refusals, "; ")));
 }
 
 }  // namespace
 
-TrainerJob trainer_job(const RunManifest& manifest, const StrategyResult& run, const Transformer& model,
-                       int nodes) {
-  if (run.groups.empty()) throw std::invalid_argument("expected a run with groups of packs, got " + run.name);
-  const PlannedGroup& group =
-      *std::ranges::max_element(run.groups, {}, [](const PlannedGroup& g) { return g.capacity_tokens; });
-  TrainerJob job{.model = manifest.model,
-                 .n_layers = model.n_layers,
-                 .has_experts = model.has_experts(),
-                 .nodes = nodes,
-                 .n_gpus = manifest.n_gpus,
-                 .epochs = manifest.epochs,
-                 .capacity_tokens = group.capacity_tokens,
-                 .micro_batches_per_rank = group.micro_batches_per_rank.value_or(1),
-                 .plan = plan_of_group(run.plan, group),
-                 .remarks = {}};
-  const auto n_others =
-      std::ranges::count_if(run.groups, [&](const PlannedGroup& other) { return differs(group, other); });
-  if (n_others > 0) {
-    job.remarks.push_back(fmt::format(
-        "The plan has {} groups of packs with degrees of their own, and a trainer's settings have one. "
-        "These are of the longest packs, up to {} tokens, in which all others fit, and cost more "
-        "than the plan. A loop that reads schedule.plan (packsim.torch) takes every group as it is.",
-        run.groups.size(), grouped(group.capacity_tokens)));
+TrainerSettings settings_of_trainer(const Trainer& trainer, TrainerJob job) {
+  job.packs_itself = trainer.is_own(job.strategy);
+  TrainerSettings settings;
+  add_refusals(trainer, job, settings);
+  const TrainerWay* const way = way_of(trainer, job.model, job.plan);
+  if (!settings.refusals.empty() || way == nullptr) return settings;
+  settings.way = way->name;
+  write_files(*way, job, settings);
+  return settings;
+}
+
+std::vector<SettingsText> all_settings(const Scenario& scenario, const TrainerJob& job,
+                                       const DataPaths& data) {
+  std::vector<SettingsText> texts;
+  if (scenario.trainer != nullptr) {
+    TrainerJob own = job;
+    own.packs_itself = scenario.trainer->is_own(job.strategy);
+    TrainerSettings settings = settings_of_trainer(*scenario.trainer, own);
+    texts = settings.files;
+    texts.emplace_back("README.md", readme_of_trainer(scenario, *scenario.trainer, own, settings));
+    return texts;
   }
-  if (n_others > 0 || !group.micro_batches_per_rank) {
-    job.micro_batches_per_rank = full_micro_batches(manifest, group.capacity_tokens, job.plan.dp_degree());
-    job.remarks.push_back(fmt::format(
-        "Steps of the plan have different packs. {} micro-batches of full packs for each of {} ranks are "
-        "what an "
-        "iteration of {} tokens needs, rounded up.",
-        job.micro_batches_per_rank, job.plan.dp_degree(), grouped(manifest.tokens_per_iteration)));
+  std::string table;
+  for (const std::string& name : names_of(kTrainerFiles, data)) {
+    const Trainer trainer = load_trainer(name, data);
+    TrainerSettings settings = settings_of_trainer(trainer, job);
+    table += row_of(name, trainer, settings);
+    for (auto& [file, text] : settings.files) texts.emplace_back(name + "/" + file, std::move(text));
   }
-  add_unsaid_parts(job.plan, job.remarks);
-  return job;
+  texts.emplace_back("README.md", readme_of_all(scenario, job, table));
+  return texts;
 }
 
-std::span<const TrainerFormat> trainer_formats() {
-  return kFormats;
-}
-
-std::string settings_readme(const TrainerJob& job) {
-  std::string text = fmt::format(
-      "# Settings\n\nThe plan for {} on {} GPUs ({} nodes), as far as the settings of trainers can say it. A "
-      "micro-batch is a pack of up "
-      "to\n{} tokens. ../schedule.plan, where it was written, lists the samples of each pack. None of these "
-      "files was run in "
-      "its trainer: try a step before you book the cluster.\n\n"
-      "| file | trainer |\n|---|---|\n",
-      job.model, grouped(job.n_gpus), grouped(job.nodes), grouped(job.capacity_tokens));
-  for (const TrainerFormat& format : kFormats) text += fmt::format("| {} | {} |\n", format.file, format.name);
-  if (!job.remarks.empty()) text += "\n## For all of them\n\n";
-  for (const std::string& remark : job.remarks) text += "- " + remark + "\n";
-  for (const TrainerFormat& format : kFormats) {
-    const std::vector<std::string> unsaid = format.unsaid(job);
-    text += fmt::format("\n## What {} cannot say\n\n", format.file);
-    if (unsaid.empty()) text += "Nothing: it says all of this plan.\n";
-    for (const std::string& sentence : unsaid) text += "- " + sentence + "\n";
-  }
-  return text;
-}
-
-namespace settings_detail {
-
-void add_if(bool holds, std::string sentence, Sentences& sentences) {
-  if (holds) sentences.push_back(std::move(sentence));
-}
-
-Sentences beyond_hugging_face(const TrainerJob& job) {
-  const ParallelPlan& plan = job.plan;
-  Sentences unsaid;
-  add_if(plan.tp_degree > 1, fmt::format("Tensor parallelism over {} GPUs is not said.", plan.tp_degree),
-         unsaid);
-  add_if(plan.pp_degree > 1, fmt::format("A pipeline over {} GPUs is not said.", plan.pp_degree), unsaid);
-  add_if(plan.ep_degree > 1, fmt::format("Expert parallelism over {} GPUs is not said.", plan.ep_degree),
-         unsaid);
-  add_if(plan.gc_layers > 0 && plan.checkpointing != Checkpointing::full,
-         "Checkpointing of parts of a layer is not said; whole layers are recomputed.", unsaid);
-  add_if(plan.execution.overlaps_gather, "Gathers beside the next forward pass are not said.", unsaid);
-  add_if(plan.execution.overlaps_tensor, "Tensor-parallel communication beside products is not said.",
-         unsaid);
-  return unsaid;
-}
-
-void add_all_layers(const TrainerJob& job, Sentences& sentences) {
-  add_if(job.plan.gc_layers > 0 && job.plan.gc_layers < job.n_layers,
-         fmt::format(
-             "{} of {} layers are checkpointed. The file says all, which is slower and takes less memory.",
-             job.plan.gc_layers, job.n_layers),
-         sentences);
-}
-
-void add_sequence(const TrainerJob& job, const std::string& how, Sentences& sentences) {
-  const SequenceParallelism& sequence = job.plan.sequence;
-  add_if(sequence.gpus_per_pack() > 1,
-         fmt::format(
-             "Packs over {} GPUs (Ulysses {}, ring attention {}) are not said, and without them a pack may "
-             "not fit and a step trains {} times the tokens: {}",
-             sequence.gpus_per_pack(), sequence.ulysses, sequence.ring, sequence.gpus_per_pack(), how),
-         sentences);
-}
-
-const char* yes_no(bool value) {
-  return value ? "true" : "false";
-}
-
-}  // namespace settings_detail
 }  // namespace packsim

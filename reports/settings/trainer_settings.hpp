@@ -1,48 +1,34 @@
 #pragma once
 
-#include <cstdint>
-#include <span>
 #include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
 
-#include "experiment/results/report.hpp"
+#include "models/plan/trainer.hpp"
+#include "reports/settings/trainer_job.hpp"
+#include "scenarios/loader/data_paths.hpp"
+#include "scenarios/scenario.hpp"
 
 namespace packsim {
 
-/// A simulated run as the settings of a trainer say it: one plan for all packs. Of a run whose groups of
-/// packs have different degrees it is the group with the longest packs, in which all others fit too.
-struct TrainerJob {
-  std::string model;
-  int n_layers = 0;
-  bool has_experts = false;
-  int nodes = 1;
-  int n_gpus = 1;
-  int epochs = 1;
-  std::int64_t capacity_tokens = 0;  ///< of a pack, which is a micro-batch
-  /// Counts the micro-batches of a rank in an iteration. Where groups or iterations differ, it is as many as
-  /// make the iteration's tokens of full packs, rounded up.
-  int micro_batches_per_rank = 1;
-  ParallelPlan plan;  ///< with the group's degrees, checkpointed layers and ZeRO stage
-  /// What holds for every trainer: groups that were left out, iterations that differ.
-  std::vector<std::string> remarks;
+/// A file by its name, which may have a folder, and its text.
+using SettingsText = std::pair<std::string, std::string>;
+
+/// A plan as one trainer is told it.
+struct TrainerSettings {
+  std::string way;                         ///< in which the trainer runs the plan
+  std::vector<SettingsText> files;         ///< none where it cannot
+  std::vector<std::string> files_for;      ///< what each file is, in words
+  std::vector<std::string> unsaid;         ///< parts of the plan that no file says, in words
+  std::vector<std::string> refusals = {};  ///< why the trainer cannot run it; empty: it can
 };
 
-/// The job of a run that was simulated. nodes: of the cluster.
-TrainerJob trainer_job(const RunManifest& manifest, const StrategyResult& run, const Transformer& model,
-                       int nodes);
+/// The settings of this trainer, or why it cannot run the plan.
+TrainerSettings settings_of_trainer(const Trainer& trainer, TrainerJob job);
 
-/// How one trainer is told: a row of the table.
-struct TrainerFormat {
-  std::string_view name;  ///< as users know it
-  std::string_view file;
-  std::string (*settings)(const TrainerJob& job);
-  /// What its settings cannot say, in sentences; empty if they say everything.
-  std::vector<std::string> (*unsaid)(const TrainerJob& job);
-};
-std::span<const TrainerFormat> trainer_formats();
-
-/// What stands beside the files: which file is whose, and what they cannot say.
-std::string settings_readme(const TrainerJob& job);
+/// Everything that a trainer is told, with README.md. For the scenario's trainer; where it names none, for
+/// each shipped trainer that can run the plan, in a folder of its name.
+std::vector<SettingsText> all_settings(const Scenario& scenario, const TrainerJob& job,
+                                       const DataPaths& data);
 
 }  // namespace packsim

@@ -32,6 +32,7 @@ inline constexpr NamedFiles kClusterFiles = {"cluster type", "models/clusters"};
 inline constexpr NamedFiles kGpuFiles = {"GPU", "models/gpus"};
 inline constexpr NamedFiles kNetworkFiles = {"network", "models/networks"};
 inline constexpr NamedFiles kTrainerFiles = {"trainer", "models/trainers"};
+inline constexpr NamedFiles kSettingsFiles = {"settings file", "models/trainers/settings"};
 inline constexpr NamedFiles kProfileFiles = {"profile", "calibration/profiles"};
 inline constexpr NamedFiles kScenarioFiles = {"scenario", "scenarios"};
 

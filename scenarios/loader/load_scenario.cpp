@@ -50,6 +50,10 @@ ReadFile<Cluster> cluster_reader(const DataPaths& data, Problems& problems) {
   return [&](JsonReader reader) { return read_cluster_type(std::move(reader), data, problems); };
 }
 
+ReadFile<Trainer> trainer_reader(const DataPaths& data, Problems& problems) {
+  return [&](JsonReader reader) { return read_trainer(std::move(reader), data, problems); };
+}
+
 // The stack of the scenario's trainer; null without a trainer.
 const TrainingStack* stack_of(const Loaded<Trainer>& trainer) {
   const auto stack = std::ranges::find(kTrainingStacks, trainer.value.stack, &TrainingStack::name);
@@ -99,7 +103,8 @@ std::string read_baseline(JsonReader& reader, const std::vector<StrategySpec>& s
 Loaded<Trainer> load_trainer_of(JsonReader& reader, const std::string& folder, const DataPaths& data,
                                 Problems& problems) {
   if (reader.has("trainer"))
-    return load_member<Trainer>(reader, "trainer", kTrainerFiles, read_trainer, folder, data, problems);
+    return load_member(reader, "trainer", kTrainerFiles, trainer_reader(data, problems), folder, data,
+                       problems);
   reader.value("trainer");  // which makes it a known key
   return {};
 }
@@ -395,7 +400,7 @@ Transformer load_model(const std::string& name_or_path, const DataPaths& data) {
 
 Trainer load_trainer(const std::string& name_or_path, const DataPaths& data) {
   Problems problems;
-  return load_named<Trainer>(kTrainerFiles, name_or_path, read_trainer, data, problems);
+  return load_named(kTrainerFiles, name_or_path, trainer_reader(data, problems), data, problems);
 }
 
 Gpu load_gpu(const std::string& name_or_path, const DataPaths& data) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -41,12 +42,38 @@ void read_limit(JsonReader& reader, const PlanKey& key, TrainerWay& way) {
   }
 }
 
-TrainerWay read_way(JsonReader& reader) {
+// The files that say a plan in this way.
+std::vector<SettingsFile> read_settings(JsonReader& reader, const DataPaths& data, Problems& problems) {
+  const Json* value = reader.value("settings");
+  if (value == nullptr) return {};
+  std::vector<SettingsFile> files;
+  const std::string folder = std::filesystem::path(reader.file()).parent_path().string();
+  for (const Json& one : value->is_array() ? *value : Json::array({nullptr})) {
+    if (!one.is_string()) {
+      reader.refuse("settings", "array of names of settings files");
+      continue;
+    }
+    const FoundFile found = find_named_file(kSettingsFiles, one.get<std::string>(), folder, data);
+    if (!found.found()) {
+      reader.refuse("settings", found.expected, found.got);
+      continue;
+    }
+    const JsonDocument document = read_json(found.path, problems);
+    files.push_back(read_settings_file(JsonReader(document, problems)));
+  }
+  return files;
+}
+
+TrainerWay read_way(JsonReader& reader, const DataPaths& data, Problems& problems) {
   TrainerWay way{.name = reader.string("name")};
   if (!reader.has("zero_stage")) reader.refuse("zero_stage", "\"any\", or an array of stages");
   for (const std::string_view key : kTrainerKeys) read_limit(reader, *find_plan_key(key), way);
   way.checkpointed_layers = reader.one_of("checkpointed_layers", kLayerCountNames, LayerCounts::all_or_none);
   way.copies_key_value_heads = reader.boolean("copies_key_value_heads", true);
+  way.ulysses_first = reader.boolean("ulysses_first", false);
+  way.offloaded_together =
+      reader.one_of("offloaded_together", kOffloadedTogetherNames, OffloadedTogether::none);
+  way.settings = read_settings(reader, data, problems);
   return way;
 }
 
@@ -64,7 +91,7 @@ std::vector<std::string> read_own_strategies(JsonReader& reader) {
 
 }  // namespace
 
-Trainer read_trainer(JsonReader reader) {
+Trainer read_trainer(JsonReader reader, const DataPaths& data, Problems& problems) {
   Trainer trainer;
   if (reader.silent()) return trainer;
   reader.string("$schema", "");  // for editors
@@ -78,7 +105,7 @@ Trainer read_trainer(JsonReader reader) {
   trainer.takes_plans = reader.boolean("takes_plans", true);
   trainer.own_strategies = read_own_strategies(reader);
   trainer.not_priced = reader.string("not_priced", "");
-  for (JsonReader& way : reader.objects("ways")) trainer.ways.push_back(read_way(way));
+  for (JsonReader& way : reader.objects("ways")) trainer.ways.push_back(read_way(way, data, problems));
   return trainer;
 }
 

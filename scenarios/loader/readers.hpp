@@ -29,8 +29,11 @@ Cluster read_cluster_type(JsonReader reader, const DataPaths& data, Problems& pr
 /// name then says so. What the type has to allow is not checked where it could not be read.
 void read_cluster_changes(JsonReader& of_cluster, bool type_is_read, Cluster& cluster);
 FrameworkProfile read_profile(JsonReader reader);
-/// A file of models/trainers.
-Trainer read_trainer(JsonReader reader);
+/// A file of models/trainers, with the files of models/trainers/settings that it names: shipped names, or
+/// paths, which may be relative to the trainer's file. problems: the reader's.
+Trainer read_trainer(JsonReader reader, const DataPaths& data, Problems& problems);
+/// A file of models/trainers/settings.
+SettingsFile read_settings_file(JsonReader reader);
 /// A hardware profile alone.
 HardwareProfile read_hardware_profile(JsonReader reader);
 /// The same with the data sheet of its GPU and the profile that it names for missing kernels: a shipped name,

@@ -7,7 +7,9 @@
 #include <string>
 
 #include "program.hpp"
+#include "scenarios/loader/data_paths.hpp"
 #include "scenarios/training_stacks.hpp"
+#include "tests/shipped_data.hpp"
 
 using namespace packsim_test;
 using Catch::Matchers::Contains;
@@ -172,6 +174,29 @@ TEST_CASE("Every key and strategy of a new scenario has a comment on its line or
   CHECK(n_keys > 35);  // 24 strategies and 16 keys
 }
 
+TEST_CASE("new --trainer writes a scenario that the trainer can run, for every shipped one") {
+  const TemporaryFolder folder;
+  write_text(folder / "few.csv", "tokens\n5\n");
+  for (const std::string& name : packsim::names_of(packsim::kTrainerFiles, packsim_test::kData)) {
+    CAPTURE(name);
+    const std::string file = name + ".json";
+    const ProgramRun made =
+        run_shell(folder, "packsim new --lengths few.csv --trainer " + name + " --out " + file);
+    INFO(made.err);
+    REQUIRE(made.exit_code == 0);
+    const ProgramRun checked = run_shell(folder, "packsim check " + file);
+    INFO(checked.err);
+    CHECK(checked.exit_code == 0);
+    const json job = scenario_in(folder / file);
+    CHECK(job.value("trainer", "any") == name);
+  }
+  // Speed-ups are over what the trainer does today, and its stack is what executes steps.
+  const json trl = scenario_in(folder / "trl.json");
+  CHECK(trl["baseline"] == "trl_bfd");
+  CHECK(trl["profile"] == "transformers-h100");
+  CHECK(scenario_in(folder / "verl-fsdp.json")["strategies"].size() == 1);
+}
+
 TEST_CASE("new asks on a terminal alone") {
   const TemporaryFolder folder;
   write_text(folder / "few.csv", "tokens\n5\n");
@@ -182,10 +207,10 @@ TEST_CASE("new asks on a terminal alone") {
         "packsim: --lengths: expected a file of token lengths, got none; packsim.lengths makes one of your "
         "data: python "
         "-m packsim.lengths DATA --column text --tokenizer tokenizer.json --out lengths.npy\n");
-  // Answers: the default model, no file at first, the default cluster, two nodes, a profile, the default
-  // tokens of a step (16K for each of 16 GPUs), three epochs, a price and a file name.
+  // Answers: the default model, no file at first, the default cluster, two nodes, any trainer, a stack, the
+  // default tokens of a step (16K for each of 16 GPUs), three epochs, a price and a file name.
   const ProgramRun asked = run_shell(folder,
-                                     "printf '\\n\\nfew.csv\\n\\n2\\ndeepspeed\\n\\n3\\n2.25\\n"
+                                     "printf '\\n\\nfew.csv\\n\\n2\\n\\ndeepspeed\\n\\n3\\n2.25\\n"
                                      "tty.json\\n' | script -qec 'packsim new' /dev/null");
   INFO(asked.out);
   CHECK(asked.exit_code == 0);
@@ -197,7 +222,8 @@ TEST_CASE("new asks on a terminal alone") {
   CHECK(job["training"] == json({{"tokens_per_iteration", "256K"}, {"epochs", 3}, {"zero_stage", 1}}));
   // Other tokens, and the default of no price.
   const ProgramRun free = run_shell(
-      folder, "printf '\\nfew.csv\\n\\n\\n\\n1500\\n\\n\\nb.json\\n' | script -qec 'packsim new' /dev/null");
+      folder,
+      "printf '\\nfew.csv\\n\\n\\n\\n\\n1500\\n\\n\\nb.json\\n' | script -qec 'packsim new' /dev/null");
   INFO(free.out);
   CHECK(free.exit_code == 0);
   CHECK(scenario_in(folder / "b.json")["training"]["tokens_per_iteration"] == 1500);
@@ -208,8 +234,9 @@ TEST_CASE("new asks on a terminal alone") {
   CHECK(bad.out.find("Nodes: expected integer in 1..65536, got many") != std::string::npos);
   for (const char* price : {"nan", "-1"}) {
     CAPTURE(price);
-    const ProgramRun refused = run_shell(folder, "printf '\\nfew.csv\\n\\n\\n\\n\\n\\n" + std::string(price) +
-                                                     "\\n' | script -qec 'packsim new' /dev/null");
+    const ProgramRun refused =
+        run_shell(folder, "printf '\\nfew.csv\\n\\n\\n\\n\\n\\n\\n" + std::string(price) +
+                              "\\n' | script -qec 'packsim new' /dev/null");
     CHECK(refused.exit_code == 2);
     CHECK(refused.out.find("(0: no costs): expected number >= 0, got " + std::string(price)) !=
           std::string::npos);
@@ -228,6 +255,7 @@ TEST_CASE("new refuses what no scenario could have, before it writes") {
   refuses("--lengths gsm8k.csv --model llama3.1-8", "did you mean llama3.1-8b?");
   refuses("--lengths gsm8k.csv --cluster h100-smx-80gb", "did you mean h100-sxm-80gb?");
   refuses("--lengths gsm8k.csv --profile any-framework-h10", "did you mean any-framework-h100?");
+  refuses("--lengths gsm8k.csv --trainer tlr", "did you mean trl?");
   refuses("--lengths gsm8k.csv --gpu a40-48gb", "--gpu: expected a GPU of a cluster type");
   refuses("--lengths gsm8k.csv --gpu a40-48gb --cluster h100-sxm-80gb", "excludes");
   refuses("--lengths missing.csv", "missing.csv: No such file or directory");

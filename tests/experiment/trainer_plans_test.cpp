@@ -4,6 +4,7 @@
 #include <string>
 
 #include "experiment/compare_strategies.hpp"
+#include "reports/settings/trainer_settings.hpp"
 #include "scenarios/loader/load_scenario.hpp"
 #include "tests/experiment/random_jobs.hpp"
 #include "tests/scenarios/temp_folder.hpp"
@@ -39,6 +40,13 @@ bool check_plan(const TempFolder& folder, const std::string& name, const std::st
     CHECK((trainer.degrees == Variety::many || group.sequence == run.groups.front().sequence));
     CHECK((trainer.micro_batches != MicroBatchCounts::run || group.micro_batches_per_rank.has_value()));
   }
+  RunManifest manifest;
+  manifest.epochs = scenario.training.epochs;
+  const TrainerSettings settings =
+      settings_of_trainer(trainer, trainer_job(manifest, run, scenario.model, scenario.cluster.nodes));
+  CHECK(settings.refusals.empty());
+  CHECK(settings.unsaid.empty());
+  CHECK_FALSE(settings.files.empty());
   return true;
 }
 
@@ -59,7 +67,7 @@ void check_job(std::uint32_t number) {
 
 }  // namespace
 
-TEST_CASE("Every searched plan is one that the scenario's trainer can run", "[slow]") {
+TEST_CASE("Every searched plan is one that the scenario's trainer can run and is told", "[slow]") {
   check_job(3);
 }
 

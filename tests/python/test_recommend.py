@@ -64,8 +64,9 @@ def test_its_scenario_repeats_it_and_its_settings_are_files() -> None:
     run = packsim.simulate(found.scenario, found.best.strategy)
     assert run.gpu_days == found.best.times.gpu_days
     found.save_settings("settings")
-    assert json.loads(Path("settings/deepspeed.json").read_text())["bf16"]["enabled"]
-    assert sorted(path.name for path in Path("settings").iterdir()) == sorted(found.settings)
+    assert json.loads(Path("settings/deepspeed/deepspeed.json").read_text())["bf16"]["enabled"]
+    written = (path for path in Path("settings").rglob("*") if path.is_file())
+    assert sorted(str(path.relative_to("settings")) for path in written) == sorted(found.settings)
 
 
 def test_lengths_may_be_an_array() -> None:

@@ -25,7 +25,7 @@ using Offers = std::vector<std::pair<std::string, std::optional<double>>>;
 using Answer = std::tuple<std::string, std::vector<std::pair<std::string, std::string>>, Settings>;
 
 Answer answer_of(const std::function<Scenario(const Settings&)>& load, const Recommendation& found,
-                 const std::vector<Sensitivity>& sensitivities) {
+                 const std::vector<Sensitivity>& sensitivities, const DataPaths& data) {
   Answer answer{recommendation_json(found, sensitivities, build_version()), {}, {}};
   if (found.ranking.empty()) return answer;
   const Candidate& best = found.candidates[found.ranking.front()];
@@ -33,10 +33,8 @@ Answer answer_of(const std::function<Scenario(const Settings&)>& load, const Rec
   settings = settings_of(found.question.offers[best.offer], best.nodes);
   for (const StrategyResult& run : found.report.runs) {
     if (run.name != best.strategy) continue;
-    const TrainerJob job = trainer_job(found.report.manifest, run, load(settings).model, best.nodes);
-    for (const TrainerFormat& format : trainer_formats())
-      files.emplace_back(std::string(format.file), format.settings(job));
-    files.emplace_back("README.md", settings_readme(job));
+    const Scenario scenario = load(settings);
+    files = all_settings(scenario, trainer_job(found.report.manifest, run, scenario.model, best.nodes), data);
   }
   return answer;
 }
@@ -65,7 +63,7 @@ Answer recommend_cluster(const std::string& text_or_path, const std::string& nam
   run_interruptibly(progress, [&](const Say& say) {
     const RecommendOptions options{.n_threads = n_threads, .progress = say};
     const Recommendation found = recommend(load, question, options);
-    answer = answer_of(load, found, sensitivity_of(load, found, options));
+    answer = answer_of(load, found, sensitivity_of(load, found, options), data);
   });
   return answer;
 }

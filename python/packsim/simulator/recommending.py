@@ -7,6 +7,7 @@ import json
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from packsim._arguments import described, integer_in
@@ -53,7 +54,8 @@ class Recommendation(Table, Record):
     scenario : Scenario or None
         On the best cluster, for `packsim.compare()` and `packsim.plan_of()`.
     settings : dict of str to str
-        The plan as settings of trainers, by file name; empty without a best.
+        The plan as settings of trainers, by file name, which has a folder for each trainer where the scenario
+        names none; empty without a best.
     """
 
     def __init__(self, members: dict[str, Any], scenario: Scenario | None, settings: dict[str, str]) -> None:
@@ -78,7 +80,7 @@ class Recommendation(Table, Record):
         return columns
 
     def save_settings(self, folder: str | os.PathLike[str]) -> None:
-        """Write the settings of each trainer, and README.md with what they cannot say.
+        """Write the settings of the scenario's trainer, or of each that can run the plan, and README.md.
 
         Raises
         ------
@@ -89,10 +91,10 @@ class Recommendation(Table, Record):
         """
         if not self.settings:
             raise ValueError("expected a recommended cluster, got none that keeps to the limits")
-        os.makedirs(folder, exist_ok=True)
         for name, text in self.settings.items():
-            with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
-                file.write(text)
+            path = Path(folder) / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
 
     def _repr_html_(self) -> str:
         cells = [("GPUs", "cluster", "strategy", "hours", "GPU-days", "money", "")]

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/layers/layer_basis.hpp"
 #include "models/step/step_pricer.hpp"
 #include "scenarios/scenario.hpp"
 #include "sim/run/plan_cost.hpp"
@@ -36,6 +37,12 @@ class ScenarioPricers {
  private:
   const Scenario& scenario_;
   std::shared_ptr<KernelPricer> kernels_;
+  const std::shared_ptr<TokenGrid>& grid_of(const ParallelPlan& plan);
+  struct KnownGrid {
+    LayerBasis basis;
+    std::shared_ptr<TokenGrid> grid;
+  };
+  std::vector<KnownGrid> grids_;  // which the pricers of plans with equal layers share
   struct KnownPricer {
     ParallelPlan plan;  // without checkpointing
     std::unique_ptr<StepPricer> pricer;

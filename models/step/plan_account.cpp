@@ -41,16 +41,10 @@ double PlanAccount::n_layers(const AddedSegment& added) const {
   return n;
 }
 
-void PlanAccount::add_tokens(const TokenAccounts& account, double times) {
-  TimesRun& run = tokens_[account.tokens_per_gpu];
-  run.account = &account;
-  run.times += times;
-}
-
 void PlanAccount::add_micro_batches(const MicroBatchPrice& price, double times) {
   const TokenPrices& tokens = *price.tokens;
-  add_tokens(*tokens.below, times * (1 - tokens.part_above));
-  add_tokens(*tokens.above, times * tokens.part_above);
+  tokens_[tokens.below_tokens] += times * (1 - tokens.part_above);
+  tokens_[tokens.above_tokens] += times * tokens.part_above;
 
   const double all = gpus_ * times * all_layers_;
   const double recomputed = gpus_ * times * attention_recomputed_;
@@ -146,17 +140,18 @@ void PlanAccount::count_transfers(PriceAccount& total, std::int64_t tokens_per_g
 
 PriceAccount PlanAccount::total() const {
   PriceAccount total = account_;
-  for (const auto& [tokens_per_gpu, run] : tokens_) {
-    const double times = gpus_ * run.times;
+  for (const auto& [tokens_per_gpu, n_runs] : tokens_) {
+    const double times = gpus_ * n_runs;
+    const TokenAccounts& account = pricer_.account(tokens_per_gpu);
     if (pricer_.keeps_kernels()) count_transfers(total, tokens_per_gpu, times);
     for (const LayerKind kind : {LayerKind::dense, LayerKind::expert}) {
-      const TokenAccounts::Layer& layer = run.account->layers[static_cast<std::size_t>(kind)];
+      const TokenAccounts::Layer& layer = account.layers[static_cast<std::size_t>(kind)];
       const double recomputed = of_form_[LayerForm{kind, true}.index()];
       total.add(layer.passes, times * (of_form_[LayerForm{kind, false}.index()] + recomputed));
       total.add(layer.recompute, times * recomputed);
     }
-    total.add(run.account->embedding, times);
-    total.add(run.account->head, times);
+    total.add(account.embedding, times);
+    total.add(account.head, times);
   }
   return total;
 }

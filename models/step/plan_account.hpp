@@ -26,11 +26,6 @@ class PlanAccount {
   PriceAccount total() const;
 
  private:
-  struct TimesRun {
-    const TokenAccounts* account = nullptr;
-    double times = 0;
-  };
-  void add_tokens(const TokenAccounts& account, double times);
   // Number of layers of all chunks that have this added segment.
   double n_layers(const AddedSegment& added) const;
   void add_host(const MicroBatchPrice& price, double times);
@@ -47,9 +42,9 @@ class PlanAccount {
   double gpus_ = 0;                  // of one pipeline stage
   int n_sends_in_node_ = 0;          // by a micro-batch, forward
   int n_sends_between_ = 0;
-  std::map<std::int64_t, TimesRun> tokens_;  // by tokens a GPU
-  PriceAccount account_;                     // of all else
-  bool host_is_late_ = false;                // whether what is launched behind a micro-batch is waited for
+  std::map<std::int64_t, double> tokens_;  // how often micro-batches of so many on a GPU run
+  PriceAccount account_;                   // of all else
+  bool host_is_late_ = false;              // whether what is launched behind a micro-batch is waited for
 };
 
 }  // namespace packsim

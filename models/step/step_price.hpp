@@ -30,7 +30,6 @@ struct LayerPrices {
 
 /// The evidence for the prices of a number of tokens, without attention.
 struct TokenAccounts {
-  std::int64_t tokens_per_gpu = 0;
   struct Layer {
     PriceAccount passes;  ///< forward and backward
     PriceAccount recompute;
@@ -47,10 +46,10 @@ struct TokenPrices {
   PricedPhase head_forward;
   PricedPhase head_backward;
   PricedPhase embedding_backward;
-  /// Prices between two exactly priced token counts are interpolated: their evidence is (1 - part_above) of
-  /// `below` and part_above of `above`.
-  std::shared_ptr<const TokenAccounts> below;
-  std::shared_ptr<const TokenAccounts> above;
+  /// Prices between two exactly priced numbers of tokens on a GPU are interpolated: (1 - part_above) of those
+  /// of below_tokens and part_above of those of above_tokens. So is their evidence (StepPricer::account()).
+  std::int64_t below_tokens = 0;
+  std::int64_t above_tokens = 0;
   double part_above = 0;
 };
 

@@ -54,8 +54,8 @@ TokenPrices between(const TokenPrices& a, const TokenPrices& b, double part) {
   prices.head_forward = between(a.head_forward, b.head_forward, part);
   prices.head_backward = between(a.head_backward, b.head_backward, part);
   prices.embedding_backward = between(a.embedding_backward, b.embedding_backward, part);
-  prices.below = a.below;
-  prices.above = b.below;
+  prices.below_tokens = a.below_tokens;
+  prices.above_tokens = b.below_tokens;
   prices.part_above = part;
   return prices;
 }
@@ -64,7 +64,7 @@ TokenPrices between(const TokenPrices& a, const TokenPrices& b, double part) {
 
 StepPricer::StepPricer(const Transformer& model, const Cluster& cluster, const ParallelPlan& plan,
                        const HardwareProfile& profile, const FrameworkFactors& factors,
-                       std::shared_ptr<KernelPricer> kernels)
+                       std::shared_ptr<KernelPricer> kernels, std::shared_ptr<TokenGrid> grid)
     : model_(model),
       cluster_(cluster),
       profile_(profile),
@@ -73,7 +73,8 @@ StepPricer::StepPricer(const Transformer& model, const Cluster& cluster, const P
       kernels_(kernels ? std::move(kernels) : std::make_shared<KernelPricer>(profile, cluster)),
       attention_forward_(profile, "fwd", attention_shape(model, plan), reached_attention_flop_per_s(cluster)),
       attention_backward_(profile, "bwd", attention_shape(model, plan),
-                          reached_attention_flop_per_s(cluster)) {}
+                          reached_attention_flop_per_s(cluster)),
+      grid_(grid ? std::move(grid) : std::make_shared<TokenGrid>()) {}
 
 // known: the time of all `count` runs together.
 void StepPricer::book(PriceAccount& account, Cause cause, const PricedKernel& kernel,
@@ -109,7 +110,7 @@ double StepPricer::exposed_part(const std::vector<LayerOp>& ops, std::size_t at,
 }
 
 void StepPricer::add_op(PricedPhase& phase, const LayerOp& op, bool is_backward, double part,
-                        PriceAccount& account) {
+                        PriceAccount* account) {
   double time_s = 0;
   double n_kernels = 0;
   // A free exchange stays a segment that takes no time: what it waits for is the same.
@@ -118,7 +119,7 @@ void StepPricer::add_op(PricedPhase& phase, const LayerOp& op, bool is_backward,
     const TimeEstimate known = use.kernel->estimate(part * use.count, factor_of(op));
     time_s += known.time_s;
     if (op.style == nullptr) n_kernels += use.count;
-    book(account, op.cause, *use.kernel, known, use.count);
+    if (account != nullptr) book(*account, op.cause, *use.kernel, known, use.count);
   }
   if (op.style != nullptr) n_kernels = op.count * op.style->of(!is_backward).launches;
   n_kernels /= op.per_launch;
@@ -140,7 +141,7 @@ void StepPricer::add_op(PricedPhase& phase, const LayerOp& op, bool is_backward,
 // Prices ops in the order of the pass. overlaps: whether tensor-parallel exchanges overlap with the products
 // next to them.
 PricedPhase StepPricer::price_phase(const std::vector<LayerOp>& ops, bool is_backward, bool overlaps,
-                                    PriceAccount& account) {
+                                    PriceAccount* account) {
   PricedPhase phase;
   for (std::size_t i = 0; i < ops.size(); ++i) {
     const std::size_t at = is_backward ? ops.size() - 1 - i : i;
@@ -158,35 +159,36 @@ PricedPhase StepPricer::price_phase(const std::vector<LayerOp>& ops, bool is_bac
   return phase;
 }
 
-TokenPrices StepPricer::price_tokens(std::int64_t tokens_per_gpu) {
+TokenPrices StepPricer::price_tokens(std::int64_t tokens_per_gpu, TokenAccounts* accounts) {
   TokenPrices prices;
-  const auto accounts = std::make_shared<TokenAccounts>();
-  accounts->tokens_per_gpu = tokens_per_gpu;
   const bool overlaps = plan_.execution.overlaps_tensor && plan_.tp_degree > 1;
   for (const LayerKind kind : {LayerKind::dense, LayerKind::expert}) {
     if (model_.n_layers_of(kind) == 0) continue;
     const std::vector<LayerOp> forward =
         layer_forward(model_, plan_, cluster_.gpus_per_node, kind, tokens_per_gpu);
     LayerPrices& layer = prices.layers[static_cast<std::size_t>(kind)];
-    TokenAccounts::Layer& account = accounts->layers[static_cast<std::size_t>(kind)];
-    layer.forward = price_phase(forward, false, overlaps, account.passes);
-    layer.backward = price_phase(forward, true, overlaps, account.passes);
+    TokenAccounts::Layer* const account =
+        accounts == nullptr ? nullptr : &accounts->layers[static_cast<std::size_t>(kind)];
+    PriceAccount* const passes = account == nullptr ? nullptr : &account->passes;
+    layer.forward = price_phase(forward, false, overlaps, passes);
+    layer.backward = price_phase(forward, true, overlaps, passes);
     for (const LayerOp& op : tiled_mlp_again(model_, plan_, cluster_.gpus_per_node, kind, tokens_per_gpu))
-      add_op(layer.backward, op, false, 1, account.passes);
+      add_op(layer.backward, op, false, 1, passes);
     layer.recompute =
         price_phase(layer_recompute(model_, plan_, cluster_.gpus_per_node, kind, tokens_per_gpu), false,
-                    overlaps, account.recompute);
+                    overlaps, account == nullptr ? nullptr : &account->recompute);
   }
   const std::vector<LayerOp> embedding =
       embedding_forward(model_, plan_, cluster_.gpus_per_node, tokens_per_gpu);
   const std::vector<LayerOp> head = head_forward(model_, plan_, cluster_.gpus_per_node, tokens_per_gpu);
-  prices.embedding_forward = price_phase(embedding, false, false, accounts->embedding);
+  PriceAccount* const of_embedding = accounts == nullptr ? nullptr : &accounts->embedding;
+  PriceAccount* const of_head = accounts == nullptr ? nullptr : &accounts->head;
+  prices.embedding_forward = price_phase(embedding, false, false, of_embedding);
   // A frozen embedding has no gradient, and nothing is before it.
-  if (plan_.lora_rank == 0)
-    prices.embedding_backward = price_phase(embedding, true, false, accounts->embedding);
-  prices.head_forward = price_phase(head, false, false, accounts->head);
-  prices.head_backward = price_phase(head, true, false, accounts->head);
-  prices.below = prices.above = accounts;
+  if (plan_.lora_rank == 0) prices.embedding_backward = price_phase(embedding, true, false, of_embedding);
+  prices.head_forward = price_phase(head, false, false, of_head);
+  prices.head_backward = price_phase(head, true, false, of_head);
+  prices.below_tokens = prices.above_tokens = tokens_per_gpu;
   return prices;
 }
 
@@ -197,7 +199,7 @@ std::int64_t StepPricer::exact_tokens_up_to(std::int64_t tokens_per_gpu) {
 const TokenPrices& StepPricer::tokens(std::int64_t tokens_per_gpu) {
   if (const auto known = tokens_.find(tokens_per_gpu); known != tokens_.end()) return known->second;
   const auto exact = [&](std::int64_t at) -> const TokenPrices& {
-    const auto [place, is_new] = grid_.try_emplace(at);
+    const auto [place, is_new] = grid_->try_emplace(at);
     if (is_new) place->second = price_tokens(at);
     return place->second;
   };
@@ -207,6 +209,12 @@ const TokenPrices& StepPricer::tokens(std::int64_t tokens_per_gpu) {
   const TokenPrices& below = exact(low);
   const TokenPrices& above = exact(high);
   return tokens_[tokens_per_gpu] = between(below, above, part);
+}
+
+const TokenAccounts& StepPricer::account(std::int64_t tokens_per_gpu) {
+  const auto [place, is_new] = accounts_.try_emplace(tokens_per_gpu);
+  if (is_new) price_tokens(tokens_per_gpu, &place->second);
+  return place->second;
 }
 
 double StepPricer::attention_share() const {

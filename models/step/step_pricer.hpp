@@ -15,6 +15,9 @@
 
 namespace packsim {
 
+/// Exactly priced numbers of tokens on a GPU.
+using TokenGrid = std::map<std::int64_t, TokenPrices>;
+
 /// Prices the micro-batches and states of one plan: the kernels of layer_forward() and their gradients at the
 /// times of a hardware profile, times the framework's factors.
 ///
@@ -25,10 +28,11 @@ class StepPricer {
  public:
   /// The model, the cluster and the profile are kept by reference. The plan must have no plan_mistakes().
   /// kernels: a KernelPricer of this profile and cluster, which pricers of one thread share so that each
-  /// kernel is priced once; null: a new one.
+  /// kernel is priced once; null: a new one. grid: the same of prices of tokens, between pricers of this
+  /// model and these factors whose plans have an equal LayerBasis; null: a new one.
   StepPricer(const Transformer& model, const Cluster& cluster, const ParallelPlan& plan,
              const HardwareProfile& profile, const FrameworkFactors& factors,
-             std::shared_ptr<KernelPricer> kernels = nullptr);
+             std::shared_ptr<KernelPricer> kernels = nullptr, std::shared_ptr<TokenGrid> grid = nullptr);
 
   /// Attention of one layer on one GPU, for a micro-batch; where some layers have a window, of the mean
   /// layer.
@@ -63,6 +67,8 @@ class StepPricer {
   };
   AttentionBasis attention_basis() const;
   const TokenPrices& tokens(std::int64_t tokens_per_gpu);
+  /// The evidence for the prices of an exactly priced number of tokens.
+  const TokenAccounts& account(std::int64_t tokens_per_gpu);
   /// Deletes all interpolated TokenPrices, which are cheap to compute again. References to them become
   /// invalid.
   void forget_interpolated() { tokens_.clear(); }
@@ -111,10 +117,11 @@ class StepPricer {
   const FrameworkFactors& factors() const { return factors_; }
 
  private:
-  TokenPrices price_tokens(std::int64_t tokens_per_gpu);
+  // accounts: null where nobody asks for the evidence, which takes as long as the prices.
+  TokenPrices price_tokens(std::int64_t tokens_per_gpu, TokenAccounts* accounts = nullptr);
   PricedPhase price_phase(const std::vector<LayerOp>& ops, bool is_backward, bool overlaps,
-                          PriceAccount& account);
-  void add_op(PricedPhase& phase, const LayerOp& op, bool is_backward, double part, PriceAccount& account);
+                          PriceAccount* account);
+  void add_op(PricedPhase& phase, const LayerOp& op, bool is_backward, double part, PriceAccount* account);
   double exposed_part(const std::vector<LayerOp>& ops, std::size_t at, bool is_backward);
   double time_s(const std::vector<CountedKernel>& kernels, double factor);
   double document_s(AttentionPricer& pricer, std::int32_t length_tokens);
@@ -152,8 +159,9 @@ class StepPricer {
   std::shared_ptr<KernelPricer> kernels_;
   AttentionPricer attention_forward_;
   AttentionPricer attention_backward_;
-  std::map<std::int64_t, TokenPrices> grid_;  // exactly priced, by tokens a GPU
-  std::map<std::int64_t, TokenPrices> tokens_;
+  std::shared_ptr<TokenGrid> grid_;
+  std::map<std::int64_t, TokenPrices> tokens_;  // interpolated ones too
+  std::map<std::int64_t, TokenAccounts> accounts_;
   std::map<int, StatesPrice> states_;  // by chunk
   bool keeps_kernels_ = false;
 };

@@ -94,7 +94,8 @@ TEST_CASE("The packs of a searched plan may be longer than the longest sample, w
   }
 }
 
-TEST_CASE("A search keeps to the ZeRO stages that it is given, and rows with the same choice are compared") {
+TEST_CASE("A search keeps to the ZeRO stages that it is given, and rows with the same choice are compared",
+          "[plain]") {
   const TempFolder folder;
   const Report report = compare_strategies(searched_scenario(
       folder, {.strategies = R"({"name": "one", "strategy": "isf", "plan": "auto", "zero_stages": [1]},
@@ -110,7 +111,7 @@ TEST_CASE("A search keeps to the ZeRO stages that it is given, and rows with the
   CHECK(free_gpu_days <= run_named(report, "three").times->gpu_days);
 }
 
-TEST_CASE("A search tries the shard degrees that it is given, and those only") {
+TEST_CASE("A search tries the shard degrees that it is given, and those only", "[plain]") {
   const TempFolder folder;
   const Report report = compare_strategies(searched_scenario(
       folder, {.strategies =
@@ -173,7 +174,7 @@ TEST_CASE("A strategy may have a ZeRO stage and parallelism of its own") {
              Contains("executes steps in another way than base"));
 }
 
-TEST_CASE("Strategies whose packs are not full accumulate as many as make up an iteration") {
+TEST_CASE("Strategies whose packs are not full accumulate as many as make up an iteration", "[plain]") {
   const TempFolder folder;
   const Report report = compare_strategies(searched_scenario(
       folder, {.packing = R"(, "plan": "auto")", .strategies = R"({"strategy": "isf"}, {"strategy": "none"},
@@ -184,7 +185,7 @@ TEST_CASE("Strategies whose packs are not full accumulate as many as make up an 
   }
 }
 
-TEST_CASE("A strategy for which no plan fits is a row that says what is missing") {
+TEST_CASE("A strategy for which no plan fits is a row that says what is missing", "[plain]") {
   const TempFolder folder;
   const Scenario scenario = searched_scenario(
       folder, {.strategies = R"({"strategy": "isf", "plan": "auto"}, {"strategy": "flexsp", "plan": "auto"},

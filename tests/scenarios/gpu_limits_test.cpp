@@ -164,14 +164,12 @@ TEST_CASE("A micro-batch takes no less than its flop at the peak, on any GPU and
         StepPricer pricer(model, cluster, plan, profile, {});
         const MicroBatchPrice price = pricer.micro_batch(tokens, std::span(&tokens, 1));
         double time_s = 0;
-        const TokenPrices& below = *price.tokens;
         PriceAccount account;
-        account.add(below.below->layers[0].passes, model.n_layers);
+        account.add(pricer.account(price.tokens->below_tokens).layers[0].passes, model.n_layers);
         for (int c = 0; c < kNCauses; ++c) time_s += account.total(static_cast<Cause>(c)).time_s;
         time_s += model.n_layers *
                   (price.attention_forward.computed.time_s + price.attention_backward.computed.time_s);
-        const double linear_flop =
-            6.0 * model.n_layers * model.layer_matmul_parameters() * tokens / sp;
+        const double linear_flop = 6.0 * model.n_layers * model.layer_matmul_parameters() * tokens / sp;
         CHECK(time_s > linear_flop / cluster.gpu.peak("bf16").value());
       }
     }

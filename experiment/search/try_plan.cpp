@@ -125,7 +125,8 @@ TriedPlan try_or_throw(const Scenario& scenario, const PlanCandidate& candidate,
 
 bool is_better(const TriedPlan& one, const TriedPlan& other) {
   const auto rank = [](const TriedPlan& tried) {
-    return std::tuple(tried.lost_tokens, !tried.is_asked_job, !tried.has_asked_mean, tried.epoch_s);
+    const bool is_far_off = !tried.is_asked_job && !tried.has_asked_mean;
+    return std::tuple(tried.lost_tokens, !tried.is_asked_job, is_far_off, tried.epoch_s);
   };
   return rank(one) < rank(other);
 }

@@ -24,8 +24,8 @@ PlannedStrategy plan_strategy(const Scenario& scenario, const StrategySpec& spec
 PlannedStrategy plan_strategy(const Scenario& scenario, const StrategySpec& spec,
                               std::span<const std::int32_t> lengths_tokens);
 
-/// The plan of a job of which no pack fits in memory: its longest samples on as many GPUs as possible, with
-/// all layers checkpointed, to show what is missing.
+/// The strategy's plan for a job of which no pack fits in memory: its longest samples on as many GPUs as
+/// possible, with all layers checkpointed, to show what is missing.
 PlannedStrategy plan_what_does_not_fit(const Scenario& scenario, const StrategySpec& spec,
                                        std::span<const std::int32_t> lengths_tokens);
 

@@ -336,9 +336,20 @@ class Search {
   std::string refusal_;
 };
 
-// The strategy with its own plan or, under a trainer that may not run that, with the plan that spreads most.
-StrategySpec nearest_spec(const Scenario& scenario, StrategySpec spec) {
-  if (scenario.trainer == nullptr) return spec;
+bool fits(const PlannedStrategy& plan) {
+  return std::ranges::all_of(plan.groups, &PlannedGroup::fits_with_margin);
+}
+
+double peak_bytes(const PlannedStrategy& plan) {
+  double peak = 0;
+  for (const PlannedGroup& group : plan.groups) peak = std::max(peak, group.peak_memory_bytes);
+  return peak;
+}
+
+// The strategy with the plan under which the longest sample lacks least memory, of those that may be chosen;
+// its own if the sample fits under each.
+StrategySpec nearest_spec(const Scenario& scenario, StrategySpec spec,
+                          std::span<const std::int32_t> lengths_tokens) {
   const std::vector<ParallelPlan> bases = base_plans(scenario, spec);
   if (bases.empty()) {
     const std::vector<PlanMistake> mistakes =
@@ -347,8 +358,18 @@ StrategySpec nearest_spec(const Scenario& scenario, StrategySpec spec) {
                                             scenario.trainer->name,
                                             mistakes.empty() ? "" : ": " + mistakes.front().text()));
   }
-  spec.plan = bases.back();
-  return spec;
+  const std::int32_t longest = lengths_tokens.empty() ? 1 : *std::ranges::max_element(lengths_tokens);
+  std::optional<double> least_bytes;
+  StrategySpec nearest = spec;
+  for (const ParallelPlan& base : bases) {
+    spec.plan = base;
+    const PlannedStrategy plan = plan_what_does_not_fit(scenario, spec, {&longest, 1});
+    if (fits(plan) || (least_bytes && *least_bytes <= peak_bytes(plan))) continue;
+    least_bytes = peak_bytes(plan);
+    nearest.plan = base;
+  }
+  if (!least_bytes && scenario.trainer != nullptr) nearest.plan = bases.back();
+  return nearest;
 }
 
 }  // namespace
@@ -359,13 +380,19 @@ FoundPlan find_plan(const Scenario& scenario, const StrategySpec& spec,
     return {.spec = spec, .plan = plan_strategy(scenario, spec, lengths_tokens, *prices.lend(), known)};
   Search search(scenario, spec, lengths_tokens, prices);
   std::optional<StrategySpec> best = search.best(scenario.training.epochs);
-  if (!best && chooses_groups(spec) && scenario.trainer == nullptr)
-    return {.spec = spec, .plan = plan_strategy(scenario, spec, lengths_tokens, *prices.lend())};
+  if (!best && chooses_groups(spec) && scenario.trainer == nullptr) {
+    PlannedStrategy own = plan_strategy(scenario, spec, lengths_tokens, *prices.lend());
+    // It has several groups where something fits.
+    if (std::ranges::any_of(own.groups, &PlannedGroup::fits_with_margin))
+      return {.spec = spec, .plan = std::move(own)};
+    StrategySpec nearest = nearest_spec(scenario, spec, lengths_tokens);
+    nearest.zero_stages.clear();  // the plan has the stage
+    return {.spec = nearest, .plan = plan_strategy(scenario, nearest, lengths_tokens, *prices.lend())};
+  }
   if (!best) {
-    const StrategySpec nearest = nearest_spec(scenario, spec);
+    const StrategySpec nearest = nearest_spec(scenario, spec, lengths_tokens);
     PlannedStrategy longest = plan_what_does_not_fit(scenario, nearest, lengths_tokens);
-    const bool fits = std::ranges::all_of(longest.groups, &PlannedGroup::fits_with_margin);
-    if (fits) throw std::invalid_argument(search.refusal());
+    if (fits(longest)) throw std::invalid_argument(search.refusal());
     return {.spec = nearest, .plan = std::move(longest)};
   }
   for (GroupSpec& group : best->groups) group.gc_layers.reset();

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "files/text/printable.hpp"
+#include "models/plan/plan_text.hpp"
 #include "reports/tables/comparable_runs.hpp"
 #include "reports/text/numbers.hpp"
 #include "reports/verdict/sentences.hpp"
@@ -41,9 +42,11 @@ std::string nearest_to_fitting(const Report& report) {
   if (nearest == nullptr) return "";
   const auto largest = std::ranges::max_element(nearest->groups, {}, &PlannedGroup::peak_memory_bytes);
   return fmt::format(
-      "{} comes nearest: its {}; weights, gradients and optimizer take {} GiB of it. `packsim advise` "
-      "simulates what would make it fit.",
-      printable_name(nearest->name), memory_excess(*nearest),
+      "{} comes nearest, with {}: its {}; weights, gradients and optimizer take {} GiB of it. "
+      "`packsim "
+      "advise` simulates what would make it fit.",
+      printable_name(nearest->name), searched_plan_text(plan_of_group(nearest->plan, *largest)),
+      memory_excess(*nearest),
       gibibytes(largest->memory.weights_bytes + largest->memory.gradients_bytes +
                 largest->memory.optimizer_bytes));
 }

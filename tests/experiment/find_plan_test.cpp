@@ -185,6 +185,24 @@ TEST_CASE("Strategies whose packs are not full accumulate as many as make up an 
   }
 }
 
+TEST_CASE("Where nothing fits, a row has the plan that lacks least memory of all that were searched") {
+  const TempFolder folder;
+  Scenario scenario = searched_scenario(
+      folder, {.strategies = R"({"strategy": "isf", "plan": "auto"}, {"strategy": "planner"},
+                                {"name": "given", "strategy": "isf", "plan": "auto", "zero_stages": [1],
+                                 "parallelism": {"tp_degree": 1, "pp_degree": 1}})"});
+  scenario.cluster.gpu.memory_bytes /= 40;
+  const Report report = compare_strategies(scenario);
+  const double given_bytes = run_named(report, "given").groups.front().peak_memory_bytes;
+  for (const char* name : {"isf", "planner"}) {
+    const StrategyResult& run = run_named(report, name);
+    CAPTURE(name);
+    CHECK_FALSE(run.feasible);
+    CHECK(run.groups.front().peak_memory_bytes < given_bytes / 2);
+  }
+  CHECK(run_named(report, "given").groups.front().zero_stage == 1);
+}
+
 TEST_CASE("A strategy for which no plan fits is a row that says what is missing", "[plain]") {
   const TempFolder folder;
   const Scenario scenario = searched_scenario(

@@ -113,7 +113,8 @@ TEST_CASE("if nothing fits, the run that lacks the least memory is named") {
   report.runs[1].groups[0].memory = {.weights_bytes = 10e9, .gradients_bytes = 10e9, .optimizer_bytes = 20e9};
   // 90e9 bytes are 83.8 GiB, 80e9 are 74.5 GiB, 40e9 are 37.3 GiB.
   CHECK(verdict(report).headline ==
-        "No plan fits in GPU memory. hbp comes nearest: its group 128K needs 83.8 of 74.5 GiB (9.3 GiB too "
+        "No plan fits in GPU memory. hbp comes nearest, with ZeRO 1: its group 128K needs 83.8 of 74.5 GiB "
+        "(9.3 GiB too "
         "much); weights, gradients and optimizer take 37.3 GiB of it. `packsim advise` simulates what would "
         "make it fit.");
   for (StrategyResult& run : report.runs) run.failure = "no room";

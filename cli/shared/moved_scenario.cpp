@@ -57,6 +57,7 @@ Json moved_scenario(const Scenario& scenario, const std::string& to, const DataP
   mover.move_named(root, "model", kModelFiles);
   mover.move_named(root["cluster"], "type", kClusterFiles);
   mover.move_named(root["cluster"], "network", kNetworkFiles);
+  mover.move_named(root, "trainer", kTrainerFiles);
   mover.move_named(root, "profile", kProfileFiles);
   mover.move_named(root, "hardware", kHardwareProfileFiles);
   for (Json& source : root["lengths"]["mix"]) mover.move_lengths(source);

@@ -17,10 +17,11 @@ struct NamedArgument {
   NamedFiles files;
 };
 
-constexpr std::array<NamedArgument, 8> kNamedArguments = {{{"scenario", kScenarioFiles},
+constexpr std::array<NamedArgument, 9> kNamedArguments = {{{"scenario", kScenarioFiles},
                                                            {"--model", kModelFiles},
                                                            {"--gpu", kGpuFiles},
                                                            {"--cluster", kClusterFiles},
+                                                           {"--trainer", kTrainerFiles},
                                                            {"--profile", kProfileFiles},
                                                            {"profile", kHardwareProfileFiles},
                                                            {"first", kHardwareProfileFiles},

@@ -69,7 +69,7 @@ FactValue sequence_kind(const TrainerJob& job) {
   return word(sequence.ulysses == 1 ? "ring" : "both");
 }
 
-FactValue layers_of_chunks(const TrainerJob& job) {
+FactValue layers_of_chunk(const TrainerJob& job) {
   const int chunks = job.plan.n_chunks();
   if (!job.plan.chunk_layers.empty() || job.model.n_layers % chunks != 0) return std::nullopt;
   return integer(job.model.n_layers / chunks);
@@ -123,10 +123,10 @@ const std::vector<Fact>& facts() {
       {"nodes", {}, [](const TrainerJob& job) { return integer(job.nodes); }},
       {"gpus_per_node", {}, [](const TrainerJob& job) { return integer(job.plan.n_gpus / job.nodes); }},
       {"epochs", {}, [](const TrainerJob& job) { return integer(job.epochs); }},
-      {"n_layers", {}, [](const TrainerJob& job) { return integer(job.model.n_layers); }},
       {"has_experts", {}, [](const TrainerJob& job) { return flag(job.model.has_experts()); }},
       {"strategy", {}, [](const TrainerJob& job) { return word(job.strategy); }},
       {"packs_itself", {}, [](const TrainerJob& job) { return flag(job.packs_itself); }},
+      {"feeds_rows", {}, [](const TrainerJob& job) { return flag(feeds_rows(job)); }},
       {"pack_tokens", {"pack_tokens"}, [](const TrainerJob& job) { return integer(job.capacity_tokens); }},
       {"micro_batches", {"micro_batches"}, micro_batches},
       {"step_packs", {"micro_batches"}, packs_of_step},
@@ -140,13 +140,12 @@ const std::vector<Fact>& facts() {
        [](const TrainerJob& job) -> FactValue {
          return PlanValue(std::vector<int>{job.plan.sequence.ulysses, job.plan.sequence.ring});
        }},
-      {"data_gpus", {}, [](const TrainerJob& job) { return integer(job.plan.dp_degree()); }},
-      {"state_gpus", {}, [](const TrainerJob& job) { return integer(job.plan.state_gpus()); }},
+      {"dp_degree", {}, [](const TrainerJob& job) { return integer(job.plan.dp_degree()); }},
       {"shards", {"shard_degree"}, [](const TrainerJob& job) { return integer(shards(job.plan)); }},
       {"replicas",
        {"shard_degree"},
        [](const TrainerJob& job) { return integer(std::max(1, job.plan.state_gpus() / shards(job.plan))); }},
-      {"chunk_size", {"virtual_stages"}, layers_of_chunks},
+      {"layers_of_chunk", {"virtual_stages"}, layers_of_chunk},
       {"pipeline_layout", {"chunk_layers", "virtual_stages"}, pipeline_layout},
       {"layers_checkpointed", {"gc_layers"}, layers_checkpointed},
       {"every_nth_checkpointed", {"gc_layers"}, every_nth},
@@ -201,6 +200,10 @@ void add_key(const TrainerJob& job, std::string_view name, std::vector<PlanPartS
 }
 
 }  // namespace
+
+bool feeds_rows(const TrainerJob& job) {
+  return !job.packs_itself && job.plan.rank_gpus() > 1;
+}
 
 std::optional<PlanValue> fact_of(const TrainerJob& job, std::string_view name) {
   if (const Fact* fact = find_fact(name)) return fact->value(job);

@@ -15,6 +15,10 @@ namespace packsim {
 /// one number of micro-batches where steps differ, or where the value would not say the plan exactly.
 std::optional<PlanValue> fact_of(const TrainerJob& job, std::string_view name);
 
+/// Whether packs are fed as rows of a data set (packsim.trainers.packed_dataset()): several GPUs train each,
+/// which packsim's own trainers do not do.
+bool feeds_rows(const TrainerJob& job);
+
 /// Whether there is a fact of that name.
 bool is_fact(std::string_view name);
 

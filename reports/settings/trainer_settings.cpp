@@ -109,11 +109,26 @@ void add_refusals(const Trainer& trainer, const TrainerJob& job, TrainerSettings
 std::string packs_text(const TrainerJob& job) {
   if (job.packs_itself)
     return fmt::format("The trainer packs by itself, as `{}` does: no schedule is read.", job.strategy);
-  return "`../schedule.plan`, where it was written, lists the samples of each pack and how many "
-         "micro-batches "
-         "each step has; docs/trainers.md has the line with which a trainer reads it. Without it, the "
-         "trainer "
-         "packs in its own way, which is another job.";
+  const std::string lists =
+      "`../schedule.plan`, where it was written, lists the samples of each pack and how many micro-batches "
+      "each "
+      "step has. ";
+  if (!feeds_rows(job))
+    return lists +
+           "docs/trainers.md has the line with which a trainer reads it. A trainer without such a line packs "
+           "in its "
+           "own way, which may make other packs.";
+  if (!job.micro_batches_per_rank)
+    return lists +
+           "Its steps differ in their micro-batches, which a data set of packs cannot say: a loop of your "
+           "own "
+           "(docs/production.md) trains it.";
+  return lists +
+         fmt::format(
+             "{} GPUs train each pack, so packs are fed as rows: `packed_dataset(plan, dataset, "
+             "\"packs.parquet\", world_size={})` writes those of an epoch (docs/trainers.md, \"A data set of "
+             "packs\").",
+             job.plan.rank_gpus(), job.plan.dp_degree());
 }
 
 std::string heading(const Scenario& scenario, const TrainerJob& job) {

@@ -6,6 +6,7 @@
 
 #include "files/version.hpp"
 #include "tests/cli/program.hpp"
+#include "tests/shipped_data.hpp"
 
 using Catch::Contains;
 using nlohmann::json;
@@ -67,6 +68,19 @@ TEST_CASE("what is recommended is what compare says of the scenario that is writ
   INFO(replay.err);
   REQUIRE(replay.exit_code == 0);
   CHECK(json::parse(replay.out)["runs"][0]["gpu_days"] == best["times"]["gpu_days"]);
+}
+
+TEST_CASE("a scenario beside its own trainer's file finds it from the answer too") {
+  const ScenarioFolder folder;
+  write_text(folder / "mine.json", read_text(packsim_test::kData.root + "/models/trainers/trl.json"));
+  const ProgramRun run = run_shell(
+      folder,
+      "packsim recommend s.json --set trainer=./mine.json --nodes 1 --deadline 100 --out answer --quiet");
+  INFO(run.err);
+  REQUIRE(run.exit_code == 0);
+  CHECK(json::parse(read_text(folder / "answer/scenario.json"))["trainer"] == "../mine.json");
+  CHECK(run_shell(folder, "packsim check answer/scenario.json").exit_code == 0);
+  CHECK_FALSE(read_text(folder / "answer/settings/trl.yaml").empty());
 }
 
 TEST_CASE("the answer fits the terminal, and says which GPUs and why not the others", "[plain]") {

@@ -111,6 +111,28 @@ def in_trainer_of_fsdp2(plan_bytes: bytes, stage: int, accumulation: int, folder
         return _in_trainer(plan_bytes, folder, "FSDP", gradient_accumulation_steps=accumulation)
 
 
+def in_trainer_that_exchanges_each(plan_bytes: bytes, stage: int, accumulation: int, folder: str) -> Tensor:
+    del stage
+    each = {"gradient_accumulation_kwargs": {"sync_each_batch": True}}
+    with _fsdp2_on_cpus(), _without_no_sync():
+        return _in_trainer(
+            plan_bytes, folder, "FSDP", gradient_accumulation_steps=accumulation, accelerator_config=each
+        )
+
+
+def in_accelerate_that_exchanges_each(
+    plan_bytes: bytes, stage: int, accumulation: int, folder: str
+) -> Tensor:
+    from accelerate.utils import GradientAccumulationPlugin
+
+    del stage, folder
+    each = GradientAccumulationPlugin(num_steps=accumulation, sync_each_batch=True)
+    with _fsdp2_on_cpus() as plugin, _without_no_sync():
+        return _in_accelerate(
+            plan_bytes, None, "FSDP", cpu=True, fsdp_plugin=plugin, gradient_accumulation_plugin=each
+        )
+
+
 def in_accelerate_of_fsdp2(plan_bytes: bytes, stage: int, accumulation: int, folder: str) -> Tensor:
     del stage, folder
     with _fsdp2_on_cpus() as plugin:
@@ -132,13 +154,15 @@ def _in_trainer(plan_bytes: bytes, folder: str, kind: str, **more: Any) -> Tenso
         return whole_flat(trainer.model_wrapped)
 
 
-def _in_accelerate(plan_bytes: bytes, accumulation: int, kind: str, **plugins: Any) -> Tensor:
+def _in_accelerate(plan_bytes: bytes, accumulation: int | None, kind: str, **plugins: Any) -> Tensor:
     from accelerate import Accelerator
 
     from packsim.trainers import packed_loader
 
     with fresh_accelerate():
-        accelerator = Accelerator(gradient_accumulation_steps=accumulation, **plugins)
+        if accumulation is not None:
+            plugins["gradient_accumulation_steps"] = accumulation
+        accelerator = Accelerator(**plugins)
         plan = packsim.Plan.from_bytes(plan_bytes)
         loader = packed_loader(accelerator, plan, trainer_runs.samples())
         model = trainer_runs.small_llama()
@@ -153,6 +177,21 @@ def _in_accelerate(plan_bytes: bytes, accumulation: int, kind: str, **plugins: A
                 if loader.steps_done == N_STEPS:
                     break
         return whole_flat(parallel)
+
+
+@contextmanager
+def _without_no_sync() -> Iterator[None]:
+    """Whoever puts an exchange of gradients off fails."""
+    from accelerate import Accelerator
+
+    def refuse(self: Any, model: Any) -> None:
+        raise AssertionError("expected gradients to be exchanged")
+
+    kept, Accelerator.no_sync = Accelerator.no_sync, refuse
+    try:
+        yield
+    finally:
+        Accelerator.no_sync = kept
 
 
 @contextmanager

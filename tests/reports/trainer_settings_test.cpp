@@ -237,6 +237,8 @@ TEST_CASE("Settings that a trainer refuses together are not written together") {
   CHECK_THAT(text_of_file(deepspeed, "trl.yaml"), !Contains("activation_checkpointing"));
   // Every second layer is an argument of training alone.
   plan.gc_layers = 16;
+  // Gradients are reduced to shards after each micro-batch, as the plan counts them.
+  CHECK_THAT(text_of_file(deepspeed, "trl.yaml"), Contains("    sync_each_batch: true\n"));
   const TrainerSettings half = settings_of("trl", job_of(plan));
   CHECK_THAT(text_of_file(half, "accelerate.yaml"), !Contains("activation_checkpointing"));
   CHECK_THAT(
@@ -283,6 +285,23 @@ TEST_CASE("A trainer that cannot run the plan gets no settings, and says why") {
   empty.name = "ffd";
   CHECK_THROWS_WITH(trainer_job(RunManifest{}, empty, Transformer{}, 1),
                     Contains("groups of packs, got ffd"));
+}
+
+TEST_CASE("Packs that several GPUs share are fed as rows, one after another and whole") {
+  ParallelPlan plan = plain_plan(3);
+  plan.sequence = {.ulysses = 8};
+  const TrainerJob job = job_of(plan);
+  CHECK_THAT(text_of_file(settings_of("trl", job), "trl.yaml"),
+             Contains("max_length: null\npadding_free: true\ntrain_sampling_strategy: sequential\n"));
+  Scenario scenario;
+  scenario.model = load_model("llama3.1-8b", kData);
+  scenario.trainer = std::make_shared<Trainer>(load_trainer("trl", kData));
+  // 32 GPUs, 8 for each pack.
+  CHECK_THAT(all_settings(scenario, job, kData).back().second,
+             Contains("8 GPUs train each pack") && Contains("world_size=4"));
+  TrainerJob differing = job;
+  differing.micro_batches_per_rank.reset();
+  CHECK_THAT(all_settings(scenario, differing, kData).back().second, Contains("Its steps differ"));
 }
 
 TEST_CASE("A strategy of the trainer's own is its packing, without a schedule") {

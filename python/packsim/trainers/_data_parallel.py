@@ -36,3 +36,12 @@ def add_deepspeed_problems(problems: Problems, operation: str, is_managed: bool)
             "deepspeed: managed_gradient_accumulation: expected true, because the plan says which "
             "micro-batch is the last of a step, got false"
         )
+
+
+def exchanges_gradients(accelerator: Any, is_last: bool) -> bool:
+    """Whether the backward pass of a micro-batch exchanges gradients: that of the last one of a step does.
+
+    With `sync_each_batch` of accelerate's gradient accumulation all do, so that each process keeps its shard
+    of them alone.
+    """
+    return is_last or bool(accelerator.gradient_state.plugin_kwargs.get("sync_each_batch", False))

@@ -15,7 +15,7 @@ from packsim.torch.dataset import FetchedPack, MapStyleDataset
 from packsim.torch.loader import PlanLoader
 from packsim.torch.mixing import MixtureLoader
 from packsim.torch.packed_batch import PackedBatch
-from packsim.trainers._data_parallel import check_accelerator
+from packsim.trainers._data_parallel import check_accelerator, exchanges_gradients
 from packsim.trainers._packed_loss import PackedLoss, check_alone, n_micro_batches
 
 
@@ -44,10 +44,11 @@ class _Accelerated:
         """What `accelerator.accumulate()` does, by the plan or the mixture.
 
         The optimizer and the scheduler that accelerate has prepared step behind the last micro-batch of a
-        step, where processes exchange gradients.
+        step, where processes exchange gradients; with `sync_each_batch` of the accelerator's plugin they do
+        behind each.
         """
         self._accelerator.gradient_state._set_sync_gradients(self._is_last)
-        if self._is_last or not models:
+        if not models or exchanges_gradients(self._accelerator, self._is_last):
             yield
             return
         with self._accelerator.no_sync(models[0]), self.accumulate(*models[1:]):

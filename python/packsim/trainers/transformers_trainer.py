@@ -17,7 +17,7 @@ from packsim.torch.collator import PackCollator
 from packsim.torch.loader import PlanLoader
 from packsim.torch.mixing import MixtureLoader
 from packsim.torch.packed_batch import PackedBatch
-from packsim.trainers._data_parallel import check_accelerator
+from packsim.trainers._data_parallel import check_accelerator, exchanges_gradients
 from packsim.trainers._framework import framework
 from packsim.trainers._packed_loss import PackedLoss, check_alone, turns_of_iterations
 from packsim.trainers._step_loader import StepBatches, StepLoader
@@ -143,7 +143,10 @@ class PackedTrainerMixin:
         return self._steps
 
     def training_step(self, model: Any, inputs: Any, *more: Any, **named: Any) -> Tensor:
-        """Trains all micro-batches of a step. Processes exchange gradients in the last backward pass."""
+        """Trains all micro-batches of a step. Processes exchange gradients in the last backward pass.
+
+        With `sync_each_batch` in `args.accelerator_config` they do in each.
+        """
         del more, named  # the number of items in the batch: weights have it already
         step = StepBatches(inputs)
         accelerator = self._trainer.accelerator
@@ -151,7 +154,8 @@ class PackedTrainerMixin:
         losses: list[Tensor] = []
         for batch in step:
             accelerator.gradient_state._set_sync_gradients(batch.is_last)
-            with nullcontext() if batch.is_last else accelerator.no_sync(model):
+            exchanges = exchanges_gradients(accelerator, batch.is_last)
+            with nullcontext() if exchanges else accelerator.no_sync(model):
                 losses.append(super().training_step(model, batch))  # type: ignore[misc]
         return torch.stack(losses).sum()
 

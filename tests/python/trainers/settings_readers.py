@@ -145,7 +145,7 @@ def training_arguments(values: Files, files: Files, plan: Plan, job: Job) -> Non
         plan.offload.add("activations")
     assert values["per_device_train_batch_size"] == 1
     plan.micro_batches = values.get("gradient_accumulation_steps")
-    plan.pack_tokens = values.get("max_length")
+    plan.pack_tokens = values.get("max_length")  # none where rows are packs already
 
 
 def transformers(files: Files, plan: Plan, job: Job) -> None:

@@ -28,6 +28,8 @@ RUNS = {
     "accelerate, ZeRO 2": (zero_runs.in_accelerate_of_deepspeed, 2),
     "Trainer, FSDP2": (zero_runs.in_trainer_of_fsdp2, 0),
     "accelerate, FSDP2": (zero_runs.in_accelerate_of_fsdp2, 0),
+    "Trainer, FSDP2, exchanging in each": (zero_runs.in_trainer_that_exchanges_each, 0),
+    "accelerate, FSDP2, exchanging in each": (zero_runs.in_accelerate_that_exchanges_each, 0),
 }
 
 

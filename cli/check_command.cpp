@@ -128,8 +128,8 @@ void add_prices(std::string& text, const Scenario& scenario, const StrategySpec&
       "from other GPUs or links, {:.0f} % by rules\n",
       printable_name(spec.name), 100 * share.measured, 100 * share.extrapolated, 100 * share.transferred,
       100 * share.missing);
-  say(text, "  90 % interval of times: {:+.0f} to {:+.0f} %\n", 100 * (basis.uncertainty.low() - 1),
-      100 * (basis.uncertainty.high() - 1));
+  const double factor = nine_of_ten_factor(time_error(basis.uncertainty.errors));
+  say(text, "  90 % interval of times: {:+.0f} to {:+.0f} %\n", 100 * (1 / factor - 1), 100 * (factor - 1));
   constexpr std::size_t kShown = 3;
   constexpr double kLeastShown = 0.005;
   const std::vector<UncertaintySource>& sources = basis.uncertainty.sources;

@@ -24,6 +24,7 @@
 #include "experiment/plans/require_packs.hpp"
 #include "experiment/results/job_differences.hpp"
 #include "experiment/results/length_summary.hpp"
+#include "experiment/results/time_ratio.hpp"
 #include "experiment/search/base_plans.hpp"
 #include "experiment/search/find_plan.hpp"
 #include "experiment/shared_work.hpp"
@@ -73,7 +74,9 @@ void set_speedups(Report& report) {
   };
   for (StrategyResult& run : report.runs) {
     if (!run.times) continue;
-    run.speedup = baseline->times->wall_hours / run.times->wall_hours * (tokens(run) / tokens(*baseline));
+    const double more_tokens = tokens(run) / tokens(*baseline);
+    const TimeRatio ratio = gpu_day_ratio(*baseline, run);
+    run.speedup = {more_tokens * ratio.value, more_tokens * ratio.low, more_tokens * ratio.high};
   }
 }
 

@@ -75,12 +75,14 @@ RunTimes times_of(const SimulatedRun& run, int n_gpus) {
 
 // Sets the evidence and the 90 % interval of the times.
 void set_certainty(const Scenario& scenario, std::span<const ParallelPlan> plans, const PriceAccount& account,
-                   RunTimes& times) {
-  const PriceBasis basis = price_basis(scenario, plans, times.shares.by_cause, account);
+                   const SimulatedRun& run, RunTimes& times) {
+  const PriceBasis basis = price_basis(scenario, plans, run.fraction, run.busiest_fraction, account);
   times.evidence = basis.evidence;
   times.evidence_by_cause = basis.evidence_by_cause;
-  times.gpu_days_low = basis.uncertainty.low() * times.gpu_days;
-  times.gpu_days_high = basis.uncertainty.high() * times.gpu_days;
+  times.errors = basis.uncertainty.errors;
+  const double factor = nine_of_ten_factor(time_error(times.errors));
+  times.gpu_days_low = times.gpu_days / factor;
+  times.gpu_days_high = times.gpu_days * factor;
   if (!basis.uncertainty.sources.empty())
     times.largest_uncertainty = basis.uncertainty.sources.front().reason;
 }
@@ -135,7 +137,7 @@ void set_times(const Scenario& scenario, const StrategySpec& spec, const Planned
   });
   result.times = times_of(run, n_gpus);
   result.times->utilisation = utilisation(scenario, plan, run.total_s);
-  set_certainty(scenario, plan.plans, priced.account, *result.times);
+  set_certainty(scenario, plan.plans, priced.account, run, *result.times);
   if (!options.only_times) {
     result.times->slowest_steps = slowest_steps(plan.schedule, plan.batches, run.step_s, abr, kSlowestSteps);
     result.times->timelines = timelines(plan, priced, simulation, run.step_s);

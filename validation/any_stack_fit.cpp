@@ -111,12 +111,11 @@ AnyStackFit::AnyStackFit(const std::vector<PublishedStep>& steps, ClusterHardwar
     const std::vector<ProfileDoubt> doubts =
         profile_doubts(bare, step.model, step.cluster, std::span(&step.plan, 1));
     const bool is_fitted = scope_.has_gpu(step.cluster.gpu.driver_name);
-    steps_.push_back(
-        {.stack = stack,
-         .distance = std::abs(std::log(simulated.step_s / step.step_time_s)),
-         .attention_share = run_uncertainty(fraction, {}, of_attention, true).relative_error,
-         .known_relative_error =
-             run_uncertainty(fraction, simulated.account, bare, is_fitted, doubts).relative_error});
+    steps_.push_back({.stack = stack,
+                      .distance = std::abs(std::log(simulated.step_s / step.step_time_s)),
+                      .attention_share = time_error(run_uncertainty(fraction, {}, of_attention, true).errors),
+                      .known_relative_error = time_error(
+                          run_uncertainty(fraction, simulated.account, bare, is_fitted, doubts).errors)});
   }
 }
 
@@ -129,12 +128,10 @@ AnyStackFit::Spread AnyStackFit::spread_without(std::string_view stack) const {
     double sum = 0;
     for (const LeftOutStep& step : steps_) {
       if (step.stack == stack) continue;
-      const Uncertainty uncertainty = {
-          .relative_error =
-              std::hypot(few_groups * spread.stack_error, spread.attention_error * step.attention_share,
-                         step.known_relative_error),
-          .sources = {}};
-      sum += interval_score(std::log(uncertainty.high()), step.distance);
+      const double error =
+          std::hypot(few_groups * spread.stack_error, spread.attention_error * step.attention_share,
+                     step.known_relative_error);
+      sum += interval_score(std::log(nine_of_ten_factor(error)), step.distance);
     }
     return sum;
   };

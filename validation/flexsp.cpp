@@ -7,7 +7,7 @@ namespace {
 
 ValidationRow gpu_days_row(const PublishedRow& run, const StrategyResult& result, double tolerance) {
   ValidationRow row = compared_row(run.name, run.value, result.times->gpu_days, "GPU-days", tolerance);
-  row.interval = Interval{result.times->gpu_days_low, result.times->gpu_days_high};
+  set_interval(result, run.scenario, row);
   return row;
 }
 

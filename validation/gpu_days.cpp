@@ -53,7 +53,7 @@ ValidationRow run_row(const PublishedRow& run, const StrategyResult& result, std
     row.note = "does not fit in memory";
     return row;
   }
-  if (result.times) row.interval = Interval{result.times->gpu_days_low, result.times->gpu_days_high};
+  set_interval(result, run.scenario, row);
   return row;
 }
 
@@ -100,6 +100,13 @@ ValidationSet overhead_set(const PublishedTables& tables, ScenarioRuns& runs) {
 }
 
 }  // namespace
+
+void set_interval(const StrategyResult& run, const std::string& scenario, ValidationRow& row) {
+  if (!run.times) return;
+  row.interval = Interval{run.times->gpu_days_low, run.times->gpu_days_high};
+  row.errors = run.times->errors;
+  row.job = scenario;
+}
 
 void ScenarioRuns::need(const std::string& scenario, const std::string& strategy) {
   std::vector<std::string>& strategies = needed_[scenario];

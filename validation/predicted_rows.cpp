@@ -1,5 +1,7 @@
 #include "validation/predicted_rows.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
 
 #include "models/step/profile_doubts.hpp"
@@ -8,6 +10,19 @@
 #include "validation/step_simulation.hpp"
 
 namespace packsim {
+namespace {
+
+// The model, the GPUs, and how the stack computes.
+std::string job_of(const PublishedStep& step) {
+  const ParallelPlan& plan = step.plan;
+  return fmt::format("{} {} on {} {}, {}, {}, {}, LoRA {}, {}", step.source, step.model.name,
+                     step.cluster.n_gpus(), step.cluster.gpu.driver_name,
+                     policy_name(kKernelStyles, plan.execution.kernels),
+                     policy_name(kLossStyles, plan.execution.loss), precision_kind(plan.precision).name,
+                     plan.lora_rank, policy_name(kFrozenFormats, plan.frozen_weights));
+}
+
+}  // namespace
 
 ValidationRow PredictedRows::row(const PublishedStep& step, const FrameworkProfile& profile) {
   ValidationRow row{.name = step.id, .published = step.step_time_s, .unit = "s", .note = step.note};
@@ -30,8 +45,10 @@ ValidationRow PredictedRows::row(const PublishedStep& step, const FrameworkProfi
   const std::vector<ProfileDoubt> doubts =
       profile_doubts(profile, step.model, step.cluster, std::span(&as_run.plan, 1));
   const bool is_fitted = profile.fitted_on.has_gpu(step.cluster.gpu.driver_name);
-  const Uncertainty uncertainty = run_uncertainty(fraction, simulated.account, profile, is_fitted, doubts);
-  row.interval = {uncertainty.low() * row.predicted, uncertainty.high() * row.predicted};
+  row.errors = run_uncertainty(fraction, simulated.account, profile, is_fitted, doubts).errors;
+  row.job = job_of(step);
+  const double factor = nine_of_ten_factor(time_error(*row.errors));
+  row.interval = {row.predicted / factor, row.predicted * factor};
   return row;
 }
 

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "models/step/time_errors.hpp"
+
 namespace packsim {
 
 /// How our prediction compares with a published number.
@@ -36,6 +38,10 @@ struct ValidationRow {
   bool is_fitted = false;                ///< whether the published number went into a fit
   Outcome outcome = Outcome::reported;
   std::optional<Interval> interval = {};  ///< interval of the predicted number
+  std::optional<TimeErrors> errors = {};  ///< what the interval is made of, if the number is a time
+  /// Rows of a set with the same job differ in how it is packed and parallelised only: "llm_foundry mpt-7b".
+  /// Up to the first blank it names the source.
+  std::string job = {};
   /// Other published numbers, with ours in brackets: "ABR .506 (.511)".
   std::string beside = {};
   std::string note = {};  ///< why it misses its tolerance, or is not modelled

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <stdexcept>
+
+#include "validation/time_ratios.hpp"
 
 namespace packsim {
 namespace {
@@ -14,6 +17,8 @@ struct SetMaker {
   std::vector<std::string> names;
   std::function<std::vector<ValidationSet>(const DataPaths&)> make;
 };
+
+constexpr const char* kTimeRatios = "time-ratios";
 
 std::string tables_path(const DataPaths& data) {
   return data.root + "/validation/hbp.json";
@@ -61,6 +66,7 @@ std::vector<std::string> validation_set_names() {
   std::vector<std::string> names;
   for (const SetMaker& maker : set_makers())
     names.insert(names.end(), maker.names.begin(), maker.names.end());
+  names.emplace_back(kTimeRatios);
   return names;
 }
 
@@ -74,13 +80,16 @@ std::vector<ValidationSet> validate(std::span<const std::string> names, const Da
   const auto wanted = [&](const std::string& name) {
     return names.empty() || std::ranges::find(names, name) != names.end();
   };
+  const auto needed = [&](const std::string& name) {
+    return wanted(name) || (wanted(kTimeRatios) && std::ranges::count(sets_with_ratios(), name) > 0);
+  };
   std::vector<ValidationSet> sets;
   for (const SetMaker& maker : set_makers()) {
-    if (std::ranges::none_of(maker.names, wanted)) continue;
-    for (ValidationSet& set : maker.make(data)) {
-      if (wanted(set.name)) sets.push_back(std::move(set));
-    }
+    if (std::ranges::none_of(maker.names, needed)) continue;
+    std::ranges::move(maker.make(data), std::back_inserter(sets));
   }
+  if (wanted(kTimeRatios)) sets.push_back(validate_time_ratios(sets));
+  std::erase_if(sets, [&](const ValidationSet& set) { return !wanted(set.name); });
   return sets;
 }
 

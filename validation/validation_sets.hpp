@@ -31,6 +31,9 @@ class ScenarioRuns {
   std::map<std::string, Report> reports_;
 };
 
+/// Sets the interval of a row that predicts the GPU-days of a run, and the job.
+void set_interval(const StrategyResult& run, const std::string& scenario, ValidationRow& row);
+
 /// Step times and checkpointed layers of the HBP paper from the profile that was fitted to them.
 std::vector<ValidationSet> validate_table_steps(const PublishedTables& tables, const DataPaths& data);
 /// The ABR of packings of the HBP paper, by length and by data set.

@@ -16,15 +16,17 @@ EvidenceShares shares(const std::array<double, kNEvidenceLevels>& evidence) {
 }  // namespace
 
 PriceBasis price_basis(const Scenario& scenario, std::span<const ParallelPlan> plans,
-                       const std::array<double, kNCauses>& fraction, const PriceAccount& account) {
+                       const std::array<double, kNCauses>& fraction,
+                       const std::array<double, kNCauses>& busiest_fraction, const PriceAccount& account) {
   // The profile's factors make up for errors of kernel prices only on the models, hardware and GPUs of the
   // fit.
   const bool is_fitted = scenario.is_model_of_profile && scenario.is_hardware_of_profile &&
                          scenario.profile.fitted_on.has_gpu(scenario.cluster.gpu.driver_name);
   const std::vector<ProfileDoubt> doubts =
       profile_doubts(scenario.profile, scenario.model, scenario.cluster, plans);
-  PriceBasis basis{.evidence = shares(evidence_fractions(fraction, account)),
-                   .uncertainty = run_uncertainty(fraction, account, scenario.profile, is_fitted, doubts)};
+  PriceBasis basis{
+      .evidence = shares(evidence_fractions(fraction, account)),
+      .uncertainty = run_uncertainty(busiest_fraction, account, scenario.profile, is_fitted, doubts)};
   const auto by_cause = evidence_by_cause(fraction, account);
   for (std::size_t c = 0; c < by_cause.size(); ++c) basis.evidence_by_cause[c] = shares(by_cause[c]);
   return basis;
@@ -46,7 +48,7 @@ PriceBasis price_basis_of_full_packs(const Scenario& scenario, const ParallelPla
     sum_s += fraction[c];
   }
   for (double& part : fraction) part /= sum_s;
-  return price_basis(scenario, std::span(&plan, 1), fraction, total);
+  return price_basis(scenario, std::span(&plan, 1), fraction, fraction, total);
 }
 
 }  // namespace packsim

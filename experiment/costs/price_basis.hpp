@@ -17,10 +17,12 @@ struct PriceBasis {
   Uncertainty uncertainty;
 };
 
-/// fraction: share of the run's GPU time by cause. account: the evidence for its prices. plans: those of its
-/// groups.
+/// fraction: share of the run's GPU time by cause. busiest_fraction: the same of the ranks that the others
+/// wait for (SimulatedRun::busiest_fraction), whose errors are the run's. account: the evidence for its
+/// prices. plans: those of its groups.
 PriceBasis price_basis(const Scenario& scenario, std::span<const ParallelPlan> plans,
-                       const std::array<double, kNCauses>& fraction, const PriceAccount& account);
+                       const std::array<double, kNCauses>& fraction,
+                       const std::array<double, kNCauses>& busiest_fraction, const PriceAccount& account);
 
 /// The same before anything is packed: of a step of full packs that are one document each. plan: with its
 /// checkpointed layers; it must have no plan_mistakes().

@@ -13,6 +13,7 @@
 #include "experiment/results/planned_group.hpp"
 #include "experiment/results/step_timeline.hpp"
 #include "models/cause.hpp"
+#include "models/step/time_errors.hpp"
 #include "packing/policies/policy_table.hpp"
 #include "packing/schedule/metrics.hpp"
 
@@ -89,6 +90,16 @@ struct Utilisation {
   std::optional<double> hfu_fraction = {};
 };
 
+/// A ratio of the times of two runs.
+struct TimeRatio {
+  double value = 0;
+  double low = 0;  ///< low to high is meant to hold nine of ten true ratios; both 0 where nothing is known
+  double high = 0;
+
+  bool is_known() const { return low > 0; }
+  bool may_be_1() const { return low <= 1 && high >= 1; }
+};
+
 /// Simulated times of a run, without failures and planning.
 struct RunTimes {
   double step_mean_s = 0;
@@ -97,6 +108,7 @@ struct RunTimes {
   double gpu_days = 0;
   double gpu_days_low = 0;  ///< low to high is meant to hold nine of ten true values
   double gpu_days_high = 0;
+  TimeErrors errors = {};                          ///< what the interval is made of
   std::optional<std::string> largest_uncertainty;  ///< the main reason why this interval is not narrower
   TimeShares shares;
   EvidenceShares evidence;
@@ -242,7 +254,7 @@ struct StrategyResult {
   std::optional<RunTimes> times = {};
   /// Wall time of the baseline over that of this run, each divided by the tokens that the run trains at least
   /// once in an epoch.
-  std::optional<double> speedup = {};
+  std::optional<TimeRatio> speedup = {};
   /// None if last iterations leave packs out, a sample fits in no pack, or iterations are larger than the
   /// scenario asks for.
   std::optional<BoundGap> bound = {};

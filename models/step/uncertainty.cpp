@@ -1,6 +1,7 @@
 #include "models/step/uncertainty.hpp"
 
 #include <algorithm>
+#include <boost/math/distributions/normal.hpp>
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <map>
@@ -8,7 +9,6 @@
 namespace packsim {
 namespace {
 
-constexpr double kNineOfTen = 1.6448536269514722;  // standard deviations on either side
 constexpr double kNineOfTenQuantile = 0.95;
 // The forward pass's share of a layer's kernels: one product of three, and attention by its flop.
 constexpr double kForwardOfLinear = 1.0 / 3;
@@ -50,6 +50,25 @@ std::array<double, kNTimeFactors> sensitivities(const std::array<double, kNCause
   return shares;
 }
 
+// The errors of a time that has these shares under the factors, as independent ones in place of those with
+// this covariance: the shares times its triangular root, a column at a time.
+std::array<double, kNTimeFactors> independent_errors(const std::array<double, kNTimeFactors>& shares,
+                                                     std::vector<double> covariance) {
+  std::array<double, kNTimeFactors> errors = {};
+  const auto rest = [&](std::size_t i, std::size_t j) -> double& {
+    return covariance[i * kNTimeFactors + j];
+  };
+  for (std::size_t k = 0; k < kNTimeFactors; ++k) {
+    const double pivot = rest(k, k);
+    if (pivot <= 0) continue;
+    for (std::size_t i = k; i < kNTimeFactors; ++i) errors[k] += shares[i] * rest(i, k) / std::sqrt(pivot);
+    for (std::size_t i = k + 1; i < kNTimeFactors; ++i) {
+      for (std::size_t j = k + 1; j <= i; ++j) rest(i, j) -= rest(i, k) * rest(j, k) / pivot;
+    }
+  }
+  return errors;
+}
+
 // AdamW on the GPU takes the factor of products.
 bool is_under_factor(Cause cause, const CurveName& curve) {
   return cause == Cause::linear || cause == Cause::attention || cause == Cause::recompute ||
@@ -66,43 +85,9 @@ struct FamilyError {
   }
 };
 
-}  // namespace
-
-double few_groups_factor(int n_groups) {
-  if (n_groups < 1) return 1;
-  return boost::math::quantile(boost::math::students_t(n_groups), kNineOfTenQuantile) / kNineOfTen;
-}
-
-double Uncertainty::low() const {
-  return std::exp(-kNineOfTen * relative_error);
-}
-
-double Uncertainty::high() const {
-  return std::exp(kNineOfTen * relative_error);
-}
-
-Uncertainty run_uncertainty(const std::array<double, kNCauses>& fraction, const PriceAccount& account,
-                            const FrameworkProfile& profile, bool is_fitted,
-                            std::span<const ProfileDoubt> doubts) {
-  Uncertainty uncertainty;
-  const auto add = [&](const std::string& reason, double relative_error) {
-    if (relative_error > 0) uncertainty.sources.push_back({reason, relative_error});
-  };
-  if (profile.log_covariance.size() == kNTimeFactors * kNTimeFactors) {
-    const auto shares = sensitivities(fraction, profile);
-    double variance = 0;
-    for (std::size_t i = 0; i < kNTimeFactors; ++i) {
-      for (std::size_t j = 0; j < kNTimeFactors; ++j)
-        variance += shares[i] * shares[j] * profile.log_covariance[i * kNTimeFactors + j];
-    }
-    add("the fitted factors of profile " + profile.name + " are uncertain",
-        std::sqrt(std::max(0.0, variance)));
-  }
-  if (profile.left_out_error) {
-    add("profile " + profile.name + " misses steps that it was not fitted to",
-        *profile.left_out_error * few_groups_factor(profile.left_out_groups));
-  }
-  for (const ProfileDoubt& doubt : doubts) add(doubt.reason, doubt.relative_error);
+// By family of kernels.
+std::map<std::string, FamilyError> family_errors(const std::array<double, kNCauses>& fraction,
+                                                 const PriceAccount& account, bool is_fitted) {
   std::map<std::string, FamilyError> families;
   for (int c = 0; c < kNCauses; ++c) {
     const auto cause = static_cast<Cause>(c);
@@ -115,12 +100,50 @@ Uncertainty run_uncertainty(const std::array<double, kNCauses>& fraction, const 
       family.by_curve[curve.key] += error;
     }
   }
-  for (const auto& [name, family] : families)
-    add(family.worst_curve() + " is not well known on this GPU and these links", family.relative_error);
-  double variance = 0;
-  for (const UncertaintySource& source : uncertainty.sources)
-    variance += source.relative_error * source.relative_error;
-  uncertainty.relative_error = std::sqrt(variance);
+  return families;
+}
+
+}  // namespace
+
+double few_groups_factor(int n_groups) {
+  if (n_groups < 1) return 1;
+  return boost::math::quantile(boost::math::students_t(n_groups), kNineOfTenQuantile) /
+         boost::math::quantile(boost::math::normal(), kNineOfTenQuantile);
+}
+
+Uncertainty run_uncertainty(const std::array<double, kNCauses>& fraction, const PriceAccount& account,
+                            const FrameworkProfile& profile, bool is_fitted,
+                            std::span<const ProfileDoubt> doubts) {
+  Uncertainty uncertainty;
+  std::map<std::string, double>& shared = uncertainty.errors.shared;
+  const auto add_source = [&](const std::string& reason, double relative_error) {
+    if (relative_error > 0) uncertainty.sources.push_back({reason, relative_error});
+  };
+  if (profile.log_covariance.size() == kNTimeFactors * kNTimeFactors) {
+    const auto errors = independent_errors(sensitivities(fraction, profile), profile.log_covariance);
+    double variance = 0;
+    for (std::size_t k = 0; k < errors.size(); ++k) {
+      if (errors[k] == 0) continue;
+      shared["factors of profile " + profile.name + ", " + std::to_string(k)] = errors[k];
+      variance += errors[k] * errors[k];
+    }
+    add_source("the fitted factors of profile " + profile.name + " are uncertain", std::sqrt(variance));
+  }
+  if (profile.left_out_error) {
+    const double error = *profile.left_out_error * few_groups_factor(profile.left_out_groups);
+    shared["steps left out of profile " + profile.name] = std::sqrt(1 - kOwnShareOfLeftOutError) * error;
+    uncertainty.errors.own = std::sqrt(kOwnShareOfLeftOutError) * error;
+    add_source("profile " + profile.name + " misses steps that it was not fitted to", error);
+  }
+  for (const ProfileDoubt& doubt : doubts) {
+    shared[doubt.reason] = doubt.relative_error;
+    add_source(doubt.reason, doubt.relative_error);
+  }
+  for (const auto& [name, family] : family_errors(fraction, account, is_fitted)) {
+    shared["kernels of " + name] = family.relative_error;
+    add_source(family.worst_curve() + " is not well known on this GPU and these links",
+               family.relative_error);
+  }
   std::ranges::stable_sort(uncertainty.sources, std::greater<>(), &UncertaintySource::relative_error);
   return uncertainty;
 }

@@ -8,6 +8,7 @@
 #include "models/framework_profile.hpp"
 #include "models/step/price_account.hpp"
 #include "models/step/profile_doubts.hpp"
+#include "models/step/time_errors.hpp"
 
 namespace packsim {
 
@@ -20,14 +21,14 @@ struct UncertaintySource {
 
 /// How well the time of a run is known.
 struct Uncertainty {
-  double relative_error = 0;               ///< one standard deviation of the logarithm of the time
+  TimeErrors errors;
   std::vector<UncertaintySource> sources;  ///< independent of each other, the largest first
-
-  /// Factors on the estimated time. Nine of ten true times are between low() and high() times the estimate,
-  /// if errors are log-normal.
-  double low() const;
-  double high() const;
 };
+
+/// The share of the variance of a profile's left-out error that each run has to itself. The rest is common to
+/// all runs of a job and cancels out in their ratios. Fitted to ratios of steps of the same stack, model and
+/// GPUs (docs/accuracy/time_ratios.md).
+inline constexpr double kOwnShareOfLeftOutError = 0.5;
 
 /// An error that few independent groups showed is not well known itself. Times this factor, it gives the 90 %
 /// interval of Student's distribution: 1.78 for 2 groups, 1.15 for 7, near 1 for many; 1 for 0, where the
@@ -39,7 +40,7 @@ double few_groups_factor(int n_groups);
 /// - The factors of the framework profile err as their covariance says, each weighed by its share of time; a
 ///   recomputed forward pass is split between matrix products and attention as those are.
 /// - What the factors cannot describe shows in the errors of steps that were left out of their fit, times
-///   few_groups_factor().
+///   few_groups_factor(); a part of it is the run's own (kOwnShareOfLeftOutError).
 /// - Kernels err as the hardware profile says; kernels of one family err together, whatever they are for. If
 ///   is_fitted, kernels under a factor do not add to this: the factors were fitted to this model on this
 ///   hardware profile and make up for their errors. Each family is named by the curve that adds most.

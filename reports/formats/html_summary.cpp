@@ -37,6 +37,11 @@ std::string interval_text(const VerdictAmount& amount) {
              : "";
 }
 
+std::string speedup_interval(const StrategyResult& winner) {
+  const TimeRatio& speedup = *winner.speedup;
+  return speedup.is_known() ? interval_text({speedup.value, speedup.low, speedup.high}) : "";
+}
+
 // The winner's key numbers, each with its interval and beside the baseline's.
 std::string cards(const Report& report, const Verdict& verdict) {
   const StrategyResult* winner = fastest_run(report);
@@ -49,8 +54,8 @@ std::string cards(const Report& report, const Verdict& verdict) {
   };
   std::string text;
   if (has_times && baseline->differences.empty()) {
-    text += card("Speed-up over the baseline", "speed-up", fmt::format("{:.2f}x", winner->speedup.value()),
-                 {fmt::format("{} over {}", winner->name, baseline->name)});
+    text += card("Speed-up over the baseline", "speed-up", fmt::format("{:.2f}x", winner->speedup->value),
+                 {speedup_interval(*winner), fmt::format("{} over {}", winner->name, baseline->name)});
   } else {
     text += card("Fastest run", "", winner->name, {});
   }

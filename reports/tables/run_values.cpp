@@ -141,7 +141,7 @@ Values schedule_and_balance() {
               "Mean tokens of a DP rank in an iteration, all its micro-batches together, without padding.",
               number(ave_t, whole_number)}},
       ratio_of_balance(
-          "abr", &ScheduleMetrics::abr, 9, "ABR",
+          "abr", &ScheduleMetrics::abr, 10, "ABR",
           "Attention balance ratio: the share of attention time in which DP ranks wait for the busiest one, "
           "sum(max - work) / (ranks x max), computed for each iteration and averaged over iterations. 0 is "
           "balanced. Work is that of the data, without padding."),
@@ -154,7 +154,7 @@ Values schedule_and_balance() {
       ratio_of_balance("dbr", &ScheduleMetrics::dbr, 26, "DBR",
                        "Distance balance ratio: ABR with tokens in place of attention work, over DP ranks, "
                        "mean over iterations."),
-      ratio_of_balance("cr", &ScheduleMetrics::cr, 10, "CR",
+      ratio_of_balance("cr", &ScheduleMetrics::cr, 11, "CR",
                        "Communication ratio: the share of trained tokens in packs that several GPUs share, "
                        "which pay for all-to-all."),
       ratio_of_balance("pr", &ScheduleMetrics::pr, 27, "PR",
@@ -162,14 +162,14 @@ Values schedule_and_balance() {
   };
 }
 
-double half_width(const RunTimes& times) {
-  return std::sqrt(times.gpu_days_high / times.gpu_days_low) - 1;
+double half_width(double low, double high) {
+  return std::sqrt(high / low) - 1;
 }
 
 Values times() {
   const auto interval = [](const Run& run) {
     const bool is_known = run.times && run.times->gpu_days_low > 0;
-    return is_known ? Value(half_width(*run.times)) : Value();
+    return is_known ? Value(half_width(run.times->gpu_days_low, run.times->gpu_days_high)) : Value();
   };
   const auto not_measured = [](const Run& run) {
     if (!run.times) return Value();
@@ -177,7 +177,7 @@ Values times() {
     return Value(evidence.extrapolated + evidence.transferred + evidence.missing);
   };
   return {
-      timed("step_mean_s", of(&Run::times, &RunTimes::step_mean_s), kTime, 11, "step", "s",
+      timed("step_mean_s", of(&Run::times, &RunTimes::step_mean_s), kTime, 13, "step", "s",
             "Simulated time of an optimizer step, mean over iterations."),
       timed("step_p99_s", of(&Run::times, &RunTimes::step_p99_s), kTime, 12, "p99", "s",
             "The step time that 99% of the iterations do not exceed."),
@@ -191,7 +191,7 @@ Values times() {
                "How wide the interval is that is meant to hold nine of ten true GPU-days: at 20% it goes "
                "from GPU-days / 1.2 to GPU-days x 1.2. docs/accuracy.md says how often it did. It follows "
                "from how well the framework profile and the kernel prices are known. The runs of one report "
-               "share most of their error, so the ratio of two runs is more certain than either cost.",
+               "share a part of their errors, so their ratio has an interval of its own.",
                or_oom(number(interval, whole_percent))}},
       {"largest_uncertainty",
        [](const Run& run) { return run.times ? if_there(run.times->largest_uncertainty) : Value(); }},
@@ -200,7 +200,7 @@ Values times() {
                         "extrapolated from measurements, scaled from another GPU or other links, or guessed "
                         "because nothing was measured.",
                         or_oom(number(not_measured, whole_percent))}},
-      timed("wall_hours", of(&Run::times, &RunTimes::wall_hours), kTime, 5, "wall", "h",
+      timed("wall_hours", of(&Run::times, &RunTimes::wall_hours), kTime, 6, "wall", "h",
             "Simulated time of the whole run, all epochs."),
   };
 }
@@ -234,7 +234,7 @@ Values use() {
             "Flop of the model that each GPU computes in a second: forward and backward passes over the "
             "tokens and causal attention in each sample, without recomputation and padding.",
             tera),
-      timed("mfu_fraction", used(&Utilisation::mfu_fraction), kUse, 8, "MFU", "",
+      timed("mfu_fraction", used(&Utilisation::mfu_fraction), kUse, 9, "MFU", "",
             "Model flop utilisation: these flop over the peak of the GPU's dense bf16 products.", percent),
       timed("hfu_fraction", used(&Utilisation::hfu_fraction), kUse, 35, "HFU", "",
             "Hardware flop utilisation: MFU with the flop of recomputation and padding.", percent),
@@ -262,7 +262,7 @@ Values cost() {
   return {
       timed("gpu_hours", costs(&RunCost::gpu_hours), kCost, 36, "GPU-hours", "",
             "Wall time of the whole run times the number of GPUs."),
-      timed("cost", costs(&RunCost::money), kCost, 6, "cost", "",
+      timed("cost", costs(&RunCost::money), kCost, 7, "cost", "",
             "GPU-hours times the scenario's gpu_hour_price, in the currency of that price."),
       {"cost_low", costs(&RunCost::money_low),
        Column{kCost, 22, "90% interval", "",
@@ -278,20 +278,31 @@ Values cost() {
 }
 
 Values comparisons() {
+  const auto speedup_interval = [](const Run& run) {
+    return run.speedup && run.speedup->is_known() ? Value(half_width(run.speedup->low, run.speedup->high))
+                                                  : Value();
+  };
   const auto variability_cost = [](const Run& run) {
     if (!run.times || !run.times->gpu_days_without_variability) return Value();
     return Value(run.times->gpu_days / *run.times->gpu_days_without_variability - 1);
   };
   return {
-      timed(
-          "speedup", [](const Run& run) { return if_there(run.speedup); }, kTime, 3, "speed-up", "",
-          "Wall time of the baseline over that of the run, for equally many tokens of the data; above 1 is "
-          "faster.",
-          times_faster),
+      timed("speedup", of(&Run::speedup, &TimeRatio::value), kTime, 3, "speed-up", "",
+            "Wall time of the baseline over that of the run, for equally many tokens of the data; above 1 is "
+            "faster.",
+            times_faster),
+      {"speedup_low", of(&Run::speedup, &TimeRatio::low)},
+      {"speedup_high", of(&Run::speedup, &TimeRatio::high)},
+      {.column = Column{kTime, 4, "its 90%", "",
+                        "How wide the interval is that is meant to hold nine of ten true speed-ups: at 5% "
+                        "it goes from speed-up / 1.05 to speed-up x 1.05. Errors of prices that make both "
+                        "runs longer alike are not in it. Where it holds 1, either of the two may be the "
+                        "faster one.",
+                        or_oom(number(speedup_interval, whole_percent))}},
       {"bound_gpu_days", of(&Run::bound, &BoundGap::gpu_days)},
       timed(
           "above_bound_fraction",
-          [](const Run& run) { return run.bound ? if_there(run.bound->above_fraction) : Value(); }, kTime, 4,
+          [](const Run& run) { return run.bound ? if_there(run.bound->above_fraction) : Value(); }, kTime, 5,
           "bound", "",
           "How much more GPU time the run takes than the lower bound: the least that any packing and "
           "schedule of its samples could take on the same GPUs if each sample stays whole. At 0% nothing is "
@@ -348,7 +359,7 @@ Values planning_and_failures() {
       timed("gpu_days_with_planning", of(&Run::planning, &PlanningCost::gpu_days), kPlanning, 13,
             "+ planning", "GPU-days", "GPU-days with these waits."),
       timed(
-          "gpu_days_with_failures", failures(&FailureCost::gpu_days), kFailures, 7, "+ failures", "GPU-days",
+          "gpu_days_with_failures", failures(&FailureCost::gpu_days), kFailures, 8, "+ failures", "GPU-days",
           "Expected GPU-days with failures, restarts and checkpoints, spare units included. Columns outside "
           "this group leave these out."),
       {"gpu_days_with_failures_p05", failures(&FailureCost::gpu_days_p05)},

@@ -43,7 +43,7 @@ StrategyResult whole_run() {
   times.gpu_days_without_variability = 0;
   times.utilisation.mfu_fraction = 0;
   times.utilisation.hfu_fraction = 0;
-  run.speedup = 1;
+  run.speedup.emplace();
   run.bound.emplace().above_fraction = 0;
   run.repacking.emplace();
   run.reordering.emplace();

@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 
+#include "experiment/results/time_ratio.hpp"
 #include "files/text/printable.hpp"
 #include "reports/tables/comparable_runs.hpp"
 #include "reports/text/numbers.hpp"
@@ -11,36 +13,44 @@
 namespace packsim::formats_detail {
 namespace {
 
-// Half the width of a run's 90 % interval, in logarithms; 0 where it is not known.
-double log_half_width(const RunTimes& times) {
-  return times.gpu_days_low > 0 ? std::log(times.gpu_days_high / times.gpu_days_low) / 2 : 0;
-}
-
-// The 90 % interval of a ratio is as wide as the difference of both intervals if their errors are the same
-// one, and as their root of squares if the errors have nothing in common. The truth is between the two.
-std::string certainty_of_order(const StrategyResult& best, const StrategyResult& next) {
-  const double a = log_half_width(*best.times);
-  const double b = log_half_width(*next.times);
-  const double distance = std::log(next.times->gpu_days / best.times->gpu_days);
-  if (a <= 0 || b <= 0) return "The report has no intervals that say how sure this order is";
-  if (distance > std::hypot(a, b)) return "Their 90% intervals rule out that it is faster";
-  if (distance < std::abs(a - b))
-    return "Their 90% intervals allow that it is faster, whatever error the two share";
-  return fmt::format(
-      "{} could be the faster one only if the two runs' errors were independent. Runs of one report share "
-      "most of their error",
-      printable_name(next.name));
-}
+// How many runs a sentence names before it counts the others.
+constexpr std::size_t kMostNames = 5;
 
 std::string next_run(const Report& report, const StrategyResult& best) {
   const StrategyResult* next = fastest_run(report, &best);
   if (next == nullptr) return "";
   if (next->times->gpu_days <= best.times->gpu_days)
     return fmt::format("{} takes equally many GPU-days.", printable_name(next->name));
-  return fmt::format("{} is next with {} GPU-days, {} more. {}.", printable_name(next->name),
-                     quantity(next->times->gpu_days),
-                     percent(next->times->gpu_days / best.times->gpu_days - 1),
-                     certainty_of_order(best, *next));
+  const TimeRatio ratio = gpu_day_ratio(*next, best);
+  return fmt::format("{} is next with {} GPU-days, {} more{}.", printable_name(next->name),
+                     quantity(next->times->gpu_days), percent(ratio.value - 1),
+                     ratio.is_known() ? fmt::format(" (90%: {:+.1f}% to {:+.1f}%)", 100 * (ratio.low - 1),
+                                                    100 * (ratio.high - 1))
+                                      : "; the report has no intervals that say how sure that is");
+}
+
+// The runs that may be as fast as the best one.
+std::string level_runs(const Report& report, const StrategyResult& best) {
+  std::vector<const StrategyResult*> level;
+  std::size_t n_others = 0;
+  for (const StrategyResult& run : report.runs) {
+    if (&run == &best || !is_comparable(run)) continue;
+    ++n_others;
+    if (gpu_day_ratio(run, best).may_be_1()) level.push_back(&run);
+  }
+  if (level.empty()) return "";
+  if (level.size() == 1)
+    return fmt::format("{} cannot be told apart from {} at 90%.", printable_name(level.front()->name),
+                       printable_name(best.name));
+  std::ranges::stable_sort(level, {}, [](const StrategyResult* run) { return run->times->gpu_days; });
+  std::vector<std::string> names;
+  for (const StrategyResult* run : level) names.push_back(printable_name(run->name));
+  if (names.size() > kMostNames) {
+    names.resize(kMostNames);
+    names.push_back(fmt::format("and {} more", level.size() - kMostNames));
+  }
+  return fmt::format("{} of {} other runs cannot be told apart from {} at 90%: {}.", level.size(), n_others,
+                     printable_name(best.name), fmt::join(names, ", "));
 }
 
 // The fastest run when something is added to its time, if that is another one than `best`.
@@ -85,10 +95,10 @@ std::string largest_uncertainty_text(const StrategyResult& best) {
 
 std::vector<std::string> doubts_of(const Report& report, const StrategyResult& best) {
   std::vector<std::string> doubts;
-  for (std::string& doubt :
-       std::vector{next_run(report, best), other_best(report, best, "failures", with_failures),
-                   other_best(report, best, "waits for plans", with_waits), prices_text(best),
-                   largest_uncertainty_text(best)}) {
+  for (std::string& doubt : std::vector{next_run(report, best), level_runs(report, best),
+                                        other_best(report, best, "failures", with_failures),
+                                        other_best(report, best, "waits for plans", with_waits),
+                                        prices_text(best), largest_uncertainty_text(best)}) {
     if (!doubt.empty()) doubts.push_back(std::move(doubt));
   }
   return doubts;

@@ -82,8 +82,11 @@ std::string best_headline(const Report& report, const StrategyResult& best) {
     return fmt::format("{}, the fastest run that can be compared; the baseline {} {}{}", name, baseline_name,
                        obstacle(*baseline), data_caveat(best, nullptr));
   }
-  return fmt::format("{}, {:.2f} times as fast as the baseline {}{}", name, best.speedup.value(),
-                     baseline_name, data_caveat(best, baseline));
+  const TimeRatio& speedup = best.speedup.value();
+  return fmt::format(
+      "{}, {:.2f} times as fast as the baseline {}{}{}", name, speedup.value, baseline_name,
+      speedup.is_known() ? fmt::format(" (90%: {:.2f} to {:.2f})", speedup.low, speedup.high) : "",
+      data_caveat(best, baseline));
 }
 
 }  // namespace packsim::formats_detail

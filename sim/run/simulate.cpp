@@ -34,10 +34,8 @@ void account_inside(const InsideTime& inside, RankAccount& account) {
 }
 
 // GPU seconds of the whole run.
-struct GpuTime {
-  std::array<double, kNCauses> by_cause = {};
-  double idle = 0;
-
+class GpuTime {
+ public:
   // Adds one lane in one step, which stands for so many GPUs. work: its time where nothing slows it down.
   void add(const WorkTime& work, const RankAccount& account, StepDetail detail, double gpus) {
     constexpr auto kHost = static_cast<std::size_t>(Cause::host);
@@ -50,21 +48,31 @@ struct GpuTime {
       scale = static_cast<double>((busy - account.busy[kHost]).ns) /
               static_cast<double>(work.total_ns - work.of(Cause::host));
     }
-    for (std::size_t c = 0; c < by_cause.size(); ++c) {
+    for (std::size_t c = 0; c < by_cause_.size(); ++c) {
       const double busy_s = detail == StepDetail::stages || c == kHost
                                 ? to_seconds(account.busy[c])
                                 : 1e-9 * scale * static_cast<double>(work.by_cause_ns[c]);
-      by_cause[c] += gpus * (busy_s + to_seconds(account.exposed[c]));
+      by_cause_[c] += gpus * (busy_s + to_seconds(account.exposed[c]));
     }
-    idle += gpus * to_seconds(account.idle);
+    idle_ += gpus * to_seconds(account.idle);
   }
 
-  void write(SimulatedRun& run) const {
-    const double all = std::accumulate(by_cause.begin(), by_cause.end(), idle);
-    if (all <= 0) return;
-    for (std::size_t c = 0; c < by_cause.size(); ++c) run.fraction[c] = by_cause[c] / all;
-    run.idle_fraction = idle / all;
+  // Shares of all of it; 0 of nothing.
+  std::array<double, kNCauses> by_cause() const {
+    std::array<double, kNCauses> shares = by_cause_;
+    for (double& share : shares) share = share_of(share);
+    return shares;
   }
+  double idle() const { return share_of(idle_); }
+
+ private:
+  double share_of(double time) const {
+    const double all = std::accumulate(by_cause_.begin(), by_cause_.end(), idle_);
+    return all > 0 ? time / all : 0;
+  }
+
+  std::array<double, kNCauses> by_cause_ = {};
+  double idle_ = 0;
 };
 
 // Simulates ranks of one iteration after the other, and adds up what their GPUs do.
@@ -88,8 +96,12 @@ class Steps {
     return SimTime{std::llround(gpu_ns / n_gpus)};
   }
 
-  const GpuTime& gpu_time() const { return gpu_time_; }
-  std::uint64_t n_events() const { return n_events_; }
+  void write(SimulatedRun& run) const {
+    run.fraction = gpu_time_.by_cause();
+    run.idle_fraction = gpu_time_.idle();
+    run.busiest_fraction = busiest_.by_cause();
+    run.n_events = n_events_;
+  }
 
  private:
   // first: the number of the first of these ranks, which wait for each other.
@@ -97,11 +109,14 @@ class Steps {
     const StepRun simulated = run_step(ranks, arena_, start);
     take_account(simulated.graph, simulated.engine, account_);
     const std::size_t n_stages = simulated.work.size() / ranks.size();
+    std::size_t busiest = 0;
     for (std::size_t lane = 0; lane < simulated.work.size(); ++lane) {
       account_inside(simulated.inside[lane], account_.ranks[lane]);
       gpu_time_.add(simulated.work[lane], account_.ranks[lane], options_.detail,
                     iteration_ranks_.gpus_of_lane(first + lane / n_stages));
+      if (account_.ranks[lane].idle.ns < account_.ranks[busiest].idle.ns) busiest = lane;
     }
+    busiest_.add(simulated.work[busiest], account_.ranks[busiest], options_.detail, 1);
     n_events_ += simulated.engine.n_events();
     return simulated.end - start;
   }
@@ -111,6 +126,7 @@ class Steps {
   StepArena arena_;
   OpAccount account_;
   GpuTime gpu_time_;
+  GpuTime busiest_;  // of each step's lane that waits least
   std::uint64_t n_events_ = 0;
 };
 
@@ -141,8 +157,7 @@ SimulatedRun simulate(const Schedule& schedule, std::span<const PricedGroup> gro
   run.total_s = to_seconds(now);
   run.step_mean_s = run.total_s / static_cast<double>(run.step_s.size());
   run.step_p99_s = p99(run.step_s);
-  run.n_events = steps.n_events();
-  steps.gpu_time().write(run);
+  steps.write(run);
   return run;
 }
 

@@ -22,6 +22,8 @@ struct SimulatedRun {
   /// GPU time by cause, as a share of all GPU time; communication that computation hides is not in it. With
   /// idle_fraction the sum is 1.
   std::array<double, kNCauses> fraction = {};
+  /// The same of the lane of each step that waits least, which the time of the step is made of.
+  std::array<double, kNCauses> busiest_fraction = {};
   double idle_fraction = 0;  ///< share in which GPUs wait for slower ranks and other pipeline stages
   std::uint64_t n_events = 0;
 };

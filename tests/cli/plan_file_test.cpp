@@ -63,8 +63,9 @@ void check_replays(const std::vector<std::string>& names, std::int64_t n_iterati
       // A file says which strategy packed, which is another one if the planner took its packs.
       if (!expected["plan_search"].is_null())
         expected["strategy"] = expected["plan_search"]["chosen"]["strategy"];
-      for (const char* key : {"planning_exposed_s", "gpu_days_with_planning", "speedup", "bound_gpu_days",
-                              "above_bound_fraction", "differences", "plan_search"})
+      for (const char* key :
+           {"planning_exposed_s", "gpu_days_with_planning", "speedup", "speedup_low", "speedup_high",
+            "bound_gpu_days", "above_bound_fraction", "differences", "plan_search"})
         expected[key] = replayed["runs"][0][key];
       CHECK(replayed["runs"][0] == expected);
       CHECK(replayed["lengths"]["histogram"] == written["lengths"]["histogram"]);

@@ -26,7 +26,7 @@ inline StrategyResult example_run(const std::string& name, double gpu_days) {
   run.times->shares.by_cause[static_cast<std::size_t>(Cause::linear)] = 0.75;
   run.times->shares.idle = 0.25;
   run.times->steps = {{.first_iteration = 0, .last_iteration = 99, .least = 1, .mean = 1.5, .most = 2}};
-  run.speedup = 1;
+  run.speedup = {.value = 1};
   run.groups = {{.capacity_tokens = 131072,
                  .sequence = {.ulysses = 8},
                  .gc_layers = 32,
@@ -67,7 +67,7 @@ inline Report example_report() {
   report.lengths.histogram = {{0, 1, 1, 1}, {1, 2, 1, 2}};
   report.baseline = "isf";
   report.runs = {example_run("isf", 5), example_run("hbp", 4)};
-  report.runs[1].speedup = 1.25;
+  report.runs[1].speedup = {.value = 1.25};
   report.total_s = 3;
   return report;
 }

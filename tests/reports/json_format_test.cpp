@@ -66,6 +66,8 @@ TEST_CASE("report.json keeps its keys and their order, timings last") {
                                                              "cost_with_failures",
                                                              "energy_kwh",
                                                              "speedup",
+                                                             "speedup_low",
+                                                             "speedup_high",
                                                              "bound_gpu_days",
                                                              "above_bound_fraction",
                                                              "gpu_days_without_variability",

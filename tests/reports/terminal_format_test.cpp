@@ -68,6 +68,7 @@ Report any_report(std::mt19937& random) {
   for (StrategyResult& run : report.runs) {
     run.times->gpu_days_low = run.times->gpu_days * 0.8;
     run.times->gpu_days_high = run.times->gpu_days * 1.3;
+    run.times->errors.own = 0.1;
     run.times->largest_uncertainty = text(40);
     run.times->evidence.extrapolated = 0.5;
     run.cost =
@@ -115,10 +116,12 @@ TEST_CASE("a small report, word for word, at 80 columns") {
   for (StrategyResult& run : report.runs) {
     run.times->gpu_days_low = run.times->gpu_days / 1.1;
     run.times->gpu_days_high = run.times->gpu_days * 1.1;
+    run.times->errors.own = 0.03;
     run.times->utilisation.mfu_fraction = 0.3;
     run.counts.dropped_samples = 2;
     run.counts.dropped_tokens = 300'000;
   }
+  hbp.speedup = {.value = 1.25, .low = 1.25 / 1.072, .high = 1.25 * 1.072};
   hbp.cost = RunCost{.gpu_hours = 96, .money = 240, .money_low = 218.2, .money_high = 264};
   hbp.bound = BoundGap{.gpu_days = 3.2, .space = "packs, SP and ZeRO 1", .above_fraction = 0.25};
   hbp.groups[0].n_dp_ranks = 4;
@@ -129,7 +132,7 @@ TEST_CASE("a small report, word for word, at 80 columns") {
   CHECK(to_terminal(report, {}) == R"(example
 llama-3.1-8b on h100_x8, 8 GPUs at 2.50 an hour: 2 samples, 3 tokens, 1 epoch
 
-Best plan  hbp, 1.25 times as fast as the baseline isf.
+Best plan  hbp, 1.25 times as fast as the baseline isf (90%: 1.17 to 1.34).
 Cost       4.00 GPU-days (90%: 3.64 to 4.40), 12.0 h of wall time, MFU 30.0%;
            25.0% above the least possible over packs, SP and ZeRO 1 (lower
            bound). Money: 240 (90%: 218 to 264).
@@ -139,16 +142,16 @@ Set        no model parallelism; ZeRO 1; gradients in bf16; gradients and
            weights travel beside computation.
            packs up to  SP  ring CP  GC layers  ZeRO  DP ranks  micro-batches
            128K          8        1         32     1         4              2
-Doubts     isf is next with 5.00 GPU-days, 25.0% more. Their 90% intervals rule
-           out that it is faster.
+Doubts     isf is next with 5.00 GPU-days, 25.0% more (90%: +16.6% to
+           +34.0%).
            Not compared: too big does not fit in memory.
 
-run      GPU-days  90%  speed-up   bound  wall  cost    MFU    ABR  step   p99
-                                             h                         s     s
-hbp          4.00  10%     1.25x  +25.0%  12.0   240  30.0%  0.250  1.50  2.00
-isf *        5.00  10%     1.00x       -  15.0     -  30.0%  0.250  1.50  2.00
-too big       OOM  OOM       OOM     OOM   OOM   OOM    OOM  0.250   OOM   OOM
-17 more columns: --wide shows all, --columns chooses, --explain defines them.
+run      GPU-days  90%  speed-up  its 90%   bound  wall  cost    MFU    ABR
+                                                      h
+hbp          4.00  10%     1.25x       7%  +25.0%  12.0   240  30.0%  0.250
+isf *        5.00  10%     1.00x        -       -  15.0     -  30.0%  0.250
+too big       OOM  OOM       OOM      OOM     OOM   OOM   OOM    OOM  0.250
+19 more columns: --wide shows all, --columns chooses, --explain defines them.
 
 WARNING no step had ZeRO 2
 * the baseline; OOM: does not fit in GPU memory.

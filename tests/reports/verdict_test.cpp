@@ -13,11 +13,6 @@ using Catch::Contains;
 
 namespace {
 
-void set_interval(StrategyResult& run, double factor) {
-  run.times->gpu_days_low = run.times->gpu_days / factor;
-  run.times->gpu_days_high = run.times->gpu_days * factor;
-}
-
 std::string first_doubt(const Report& report) {
   const Verdict answer = verdict(report);
   REQUIRE_FALSE(answer.doubts.empty());
@@ -31,6 +26,9 @@ TEST_CASE("the headline says who is fastest, by how much, and at what loss of da
   CHECK(verdict(report).best == "hbp");
   CHECK(verdict(report).other == "isf");
   CHECK(verdict(report).headline == "hbp, 1.25 times as fast as the baseline isf.");
+  report.runs[1].speedup = {.value = 1.25, .low = 1.1, .high = 1.42};
+  CHECK(verdict(report).headline == "hbp, 1.25 times as fast as the baseline isf (90%: 1.10 to 1.42).");
+  report.runs[1].speedup = {.value = 1.25};
   report.runs[1].counts.dropped_tokens = 1'500;
   report.runs[1].counts.split_samples = 9;
   CHECK(verdict(report).headline ==
@@ -160,25 +158,38 @@ TEST_CASE("savings by part add up to the difference in GPU-days") {
   }
 }
 
-TEST_CASE(
-    "the next run is told with its distance, and the intervals say whether it could be the faster one") {
+TEST_CASE("the next run is told with its distance, and the interval of that") {
   Report report = example_report();
   CHECK(first_doubt(report) ==
-        "isf is next with 5.00 GPU-days, 25.0% more. The report has no intervals that say how sure this "
-        "order is.");
-  // ln 1.25 = 0.223. Half widths of 0.095 each: at most 0.135 apart even if their errors have nothing in
-  // common.
-  for (StrategyResult& run : report.runs) set_interval(run, 1.1);
-  CHECK_THAT(first_doubt(report), Contains("25.0% more. Their 90% intervals rule out that it is faster."));
-  // 0.182 each: 0.258 if independent, 0 if shared.
-  for (StrategyResult& run : report.runs) set_interval(run, 1.2);
-  CHECK_THAT(
-      first_doubt(report),
-      Contains("isf could be the faster one only if the two runs' errors were independent. Runs of one "
-               "report share most of their error."));
-  // 0.470 and 0.182: 0.288 apart even if one explains the other.
-  set_interval(report.runs[1], 1.6);
-  CHECK_THAT(first_doubt(report), Contains("allow that it is faster, whatever error the two share."));
+        "isf is next with 5.00 GPU-days, 25.0% more; the report has no intervals that say how sure that is.");
+  // What both share is no matter. exp(1.645 x .03 x root of 2) = 1.0723: 1.25 / 1.0723 to 1.25 x 1.0723.
+  for (StrategyResult& run : report.runs) run.times->errors = {.shared = {{"kernels", 0.5}}, .own = 0.03};
+  CHECK(verdict(report).doubts ==
+        std::vector<std::string>{"isf is next with 5.00 GPU-days, 25.0% more (90%: +16.6% to +34.0%)."});
+  // Of what is not shared, the difference counts: exp(1.645 x hypot(.1, .03 x root of 2)) = 1.196.
+  report.runs[0].times->errors.shared["kernels"] = 0.6;
+  CHECK_THAT(first_doubt(report), Contains("25.0% more (90%: +4.5% to +49.5%)."));
+}
+
+TEST_CASE("runs that may be as fast as the best one are named in one sentence") {
+  Report report = example_report();
+  report.runs.push_back(example_run("bfd", 4.5));
+  for (StrategyResult& run : report.runs) run.times->errors.own = 0.05;
+  // exp(1.645 x .05 x root of 2) = 1.123: 4.5 / 4 is 1.125 and 5 / 4 is 1.25.
+  CHECK(verdict(report).doubts.size() == 1);
+  report.runs[2].times->gpu_days = 4.4;
+  CHECK(verdict(report).doubts[1] == "bfd cannot be told apart from hbp at 90%.");
+  report.runs.push_back(example_run("ffd", 4.2));
+  report.runs[3].times->errors.own = 0.05;
+  CHECK(verdict(report).doubts[1] == "2 of 3 other runs cannot be told apart from hbp at 90%: ffd, bfd.");
+  report.runs[3].differences = {"cuts samples"};  // another job
+  CHECK(verdict(report).doubts[1] == "bfd cannot be told apart from hbp at 90%.");
+  for (int i = 0; i < 6; ++i) {
+    report.runs.push_back(example_run("run " + std::to_string(i), 4.1));
+    report.runs.back().times->errors.own = 0.05;
+  }
+  CHECK_THAT(verdict(report).doubts[1],
+             Contains("7 of 8 other runs") && Contains("run 0, run 1, run 2, run 3, run 4, and 2 more."));
 }
 
 TEST_CASE(

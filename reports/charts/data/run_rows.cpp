@@ -15,7 +15,7 @@ std::string gpu_days_label(const StrategyResult& run, const Report& report) {
   std::string days = run.times ? quantity(run.times->gpu_days) : "-";
   if (!run.differences.empty()) days += ", another job";
   if (run.name == report.baseline) return days + " (baseline)";
-  return run.speedup ? fmt::format("{} ({:.2f}x)", days, *run.speedup) : days;
+  return run.speedup ? fmt::format("{} ({:.2f}x)", days, run.speedup->value) : days;
 }
 
 // Why a run has no bar, in a word or two; empty for one that has.

@@ -75,7 +75,7 @@ CandidateGroup make_candidate(StepPricer& pricer, const ParallelPlan& plan, std:
 
 // The candidates of one degree, with 0 and more checkpointed layers.
 std::vector<CandidateGroup> candidates_of(const Job& job, ParallelPlan plan, const CandidateLimits& limits,
-                                          const std::shared_ptr<KernelPricer>& kernels) {
+                                          const std::shared_ptr<PriceStore>& store) {
   std::vector<CandidateGroup> candidates;
   const int depth = std::max(1, (job.model.n_layers + limits.most_depths - 2) / (limits.most_depths - 1));
   const int gpus = plan.sequence_gpus();
@@ -83,7 +83,7 @@ std::vector<CandidateGroup> candidates_of(const Job& job, ParallelPlan plan, con
       std::max(limits.longest_tokens, limits.share_tokens * (gpus / plan.tp_degree));
   const std::int64_t most = (longest_pack + gpus - 1) / gpus;
   plan.gc_layers = 0;
-  StepPricer pricer(job.model, job.cluster, plan, job.hardware, job.factors, kernels);
+  StepPricer pricer(job.model, job.cluster, plan, job.hardware, job.factors, store);
   const PlanCost of_short = plan_cost(pricer, kFewTokens * gpus);
   std::int64_t before = 0;
   for (int gc_layers = 0; before < most; gc_layers += depth) {
@@ -119,22 +119,22 @@ bool is_better_way(std::span<const CandidateGroup> one, std::span<const Candidat
 }  // namespace
 
 CandidateGroup candidate_group(const Job& job, const ParallelPlan& plan, std::int64_t capacity_tokens,
-                               std::shared_ptr<KernelPricer> kernels) {
-  StepPricer pricer(job.model, job.cluster, plan, job.hardware, job.factors, std::move(kernels));
+                               std::shared_ptr<PriceStore> store) {
+  StepPricer pricer(job.model, job.cluster, plan, job.hardware, job.factors, std::move(store));
   const PlanCost of_short = plan_cost(pricer, kFewTokens * plan.sequence_gpus());
   return make_candidate(pricer, plan, capacity_tokens, of_short);
 }
 
 std::vector<CandidateGroup> candidate_groups(const Job& job, const ParallelPlan& plan,
                                              const CandidateLimits& limits,
-                                             std::shared_ptr<KernelPricer> kernels) {
+                                             std::shared_ptr<PriceStore> store) {
   std::vector<CandidateGroup> candidates;
   const int most_degree = plan.n_gpus / (plan.tp_degree * plan.pp_degree);
-  if (!kernels) kernels = std::make_shared<KernelPricer>(job.hardware, job.cluster);
+  if (!store) store = std::make_shared<PriceStore>(job.hardware, job.cluster);
   for (int degree = 1; degree <= most_degree; degree *= 2) {
     std::vector<CandidateGroup> best;
     for (const ParallelPlan& way : plans_of_degree(job, plan, degree)) {
-      std::vector<CandidateGroup> of_way = candidates_of(job, way, limits, kernels);
+      std::vector<CandidateGroup> of_way = candidates_of(job, way, limits, store);
       if (is_better_way(of_way, best, limits.longest_tokens)) best = std::move(of_way);
     }
     std::ranges::move(best, std::back_inserter(candidates));

@@ -25,8 +25,8 @@ SimulationOptions simulation_options(const Scenario& scenario, const Topology* t
 PricedStrategy price_strategy(const Scenario& scenario, const PlannedStrategy& plan,
                               std::shared_ptr<ScenarioPricers> pricers = nullptr);
 
-/// GPU time of the whole schedule without waits, by the evidence for its prices. It takes about as long as the
-/// prices.
+/// GPU time of the whole schedule without waits, by the evidence for its prices. It takes about as long as
+/// the prices.
 PriceAccount account_of(const PlannedStrategy& plan, const PricedStrategy& priced);
 
 }  // namespace packsim

@@ -137,7 +137,7 @@ void set_times(const Scenario& scenario, const StrategySpec& spec, const Planned
   });
   result.times = times_of(run, n_gpus);
   result.times->utilisation = utilisation(scenario, plan, run.total_s);
-  set_certainty(scenario, plan.plans, priced.account, run, *result.times);
+  set_certainty(scenario, plan.plans, account_of(plan, priced), run, *result.times);
   if (!options.only_times) {
     result.times->slowest_steps = slowest_steps(plan.schedule, plan.batches, run.step_s, abr, kSlowestSteps);
     result.times->timelines = timelines(plan, priced, simulation, run.step_s);

@@ -29,7 +29,7 @@ std::optional<LowerBound> PlanBounds::at(const ParallelPlan& plan, std::span<con
   if (!latest_ || latest_->first != key) {
     const Job job{scenario_.model, scenario_.cluster, scenario_.hardware, scenario_.profile.factors};
     latest_.reset();
-    latest_.emplace(key, std::make_unique<LowerBounds>(job, plan, space_, pricers_.kernels()));
+    latest_.emplace(key, std::make_unique<LowerBounds>(job, plan, space_, pricers_.store()));
   }
   return latest_->second->at(plan.zero_stage, lengths);
 }

@@ -82,7 +82,7 @@ class ProbePricer {
     if (n == 1) return {};
     const KernelCase kernel =
         collective_case("all_reduce", n, scenario_.cluster.nodes, static_cast<std::int64_t>(8 * n_numbers));
-    return SimTime{nanoseconds(pricers_.kernels()->time(kernel).estimate().time_s)};
+    return SimTime{nanoseconds(pricers_.store()->kernels().time(kernel).estimate().time_s)};
   }
 
  private:

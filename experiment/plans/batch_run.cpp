@@ -113,7 +113,7 @@ CandidateGroup only_candidate(const Scenario& scenario, const ParallelPlan& base
                               ScenarioPricers& pricers) {
   const PlannedGroup full = plan_group(scenario, base, group, group.capacity_tokens, base.pp_degree);
   return candidate_group(job_of(scenario), group_plan(base, group, full.gc_layers), group.capacity_tokens,
-                         pricers.kernels());
+                         pricers.store());
 }
 
 std::optional<BatchRun> chosen_run(const Scenario& scenario, const StrategySpec& spec,
@@ -127,7 +127,7 @@ std::optional<BatchRun> chosen_run(const Scenario& scenario, const StrategySpec&
     candidates = {only_candidate(scenario, plan, spec.groups.front(), pricers)};
   } else {
     candidates = candidate_groups(job_of(scenario), plan, {.longest_tokens = longest, .share_tokens = share},
-                                  pricers.kernels());
+                                  pricers.store());
     if (!spec.groups.empty()) keep_candidates(spec.groups, candidates);
   }
   if (candidates.empty()) return std::nullopt;

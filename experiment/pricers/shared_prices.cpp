@@ -15,7 +15,7 @@ constexpr int kPoints = 16;  // an octave of pack lengths
 }  // namespace
 
 ScenarioPricers::ScenarioPricers(const Scenario& scenario)
-    : scenario_(scenario), kernels_(std::make_shared<KernelPricer>(scenario_.hardware, scenario_.cluster)) {}
+    : scenario_(scenario), store_(std::make_shared<PriceStore>(scenario_.hardware, scenario_.cluster)) {}
 
 StepPricer& ScenarioPricers::of(const ParallelPlan& plan) {
   ParallelPlan key = plan;
@@ -25,19 +25,12 @@ StepPricer& ScenarioPricers::of(const ParallelPlan& plan) {
     pricers_.push_back(
         {.plan = key,
          .pricer = std::make_unique<StepPricer>(scenario_.model, scenario_.cluster, key, scenario_.hardware,
-                                                scenario_.profile.factors, kernels_, grid_of(plan))});
+                                                scenario_.profile.factors, store_)});
     known = pricers_.end() - 1;
   }
   ++known->n_asked;
   known->pricer->set_gc_layers(plan.gc_layers);
   return *known->pricer;
-}
-
-const std::shared_ptr<TokenGrid>& ScenarioPricers::grid_of(const ParallelPlan& plan) {
-  const LayerBasis basis(plan);
-  const auto known = std::ranges::find(grids_, basis, &KnownGrid::basis);
-  if (known != grids_.end()) return known->grid;
-  return grids_.emplace_back(basis, std::make_shared<TokenGrid>()).grid;
 }
 
 const PlanCost& ScenarioPricers::cost_at(const ParallelPlan& plan, std::int64_t capacity_tokens,
@@ -68,7 +61,7 @@ void ScenarioPricers::forget_rare_plans() {
   constexpr std::size_t kMostPlans = 64;
   std::ranges::stable_sort(pricers_, std::greater{}, &KnownPricer::n_asked);
   if (pricers_.size() > kMostPlans) pricers_.resize(kMostPlans);
-  std::erase_if(grids_, [](const KnownGrid& known) { return known.grid.use_count() == 1; });
+  store_->forget_unused_grids();
 }
 
 std::shared_ptr<ScenarioPricers> SharedPrices::lend() {

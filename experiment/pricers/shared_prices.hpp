@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "models/layers/layer_basis.hpp"
 #include "models/step/step_pricer.hpp"
 #include "scenarios/scenario.hpp"
 #include "sim/run/plan_cost.hpp"
@@ -27,8 +26,8 @@ class ScenarioPricers {
   const PlanCost& cost(const ParallelPlan& plan, std::int64_t capacity_tokens);
   /// The same from fewer points: close enough to rule plans out.
   const PlanCost& rough_cost(const ParallelPlan& plan, std::int64_t capacity_tokens);
-  /// The kernel prices that all plans on the scenario's cluster share.
-  const std::shared_ptr<KernelPricer>& kernels() const { return kernels_; }
+  /// What all pricers of the scenario's plans share.
+  const std::shared_ptr<PriceStore>& store() const { return store_; }
   /// Deletes interpolated prices, which are cheap to compute again. Prices that refer to them become invalid.
   void forget_interpolated();
   /// Deletes the prices of all but the plans that were asked for most. A search leaves those of many.
@@ -36,13 +35,7 @@ class ScenarioPricers {
 
  private:
   const Scenario& scenario_;
-  std::shared_ptr<KernelPricer> kernels_;
-  const std::shared_ptr<TokenGrid>& grid_of(const ParallelPlan& plan);
-  struct KnownGrid {
-    LayerBasis basis;
-    std::shared_ptr<TokenGrid> grid;
-  };
-  std::vector<KnownGrid> grids_;  // which the pricers of plans with equal layers share
+  std::shared_ptr<PriceStore> store_;
   struct KnownPricer {
     ParallelPlan plan;  // without checkpointing
     std::unique_ptr<StepPricer> pricer;

@@ -79,7 +79,6 @@ SimulationOptions simulation_options(const Scenario& scenario, const Topology* t
 
 PricedStrategy price_strategy(const Scenario& scenario, const PlannedStrategy& plan,
                               std::shared_ptr<ScenarioPricers> pricers) {
-  const PackUseCounts& counts = plan.uses;
   PricedStrategy priced;
   priced.pricers = pricers ? std::move(pricers) : std::make_shared<ScenarioPricers>(scenario);
   const auto attentions = shared_attentions(plan, *priced.pricers);
@@ -87,25 +86,36 @@ PricedStrategy price_strategy(const Scenario& scenario, const PlannedStrategy& p
     StepPricer& pricer = priced.pricers->of(plan.plans[g]);
     PricedGroup& group = priced.groups.emplace_back();
     group.plan = price_plan(pricer);
-    PlanAccount account(pricer);
     GroupPrices prices(pricer, plan, g, attentions ? &(*attentions)[g] : nullptr, group.packs);
-    double n_trained = 0;
-    const std::size_t n_packs = plan.batches[g].size();
-    group.packs.reserve(n_packs);
-    for (std::size_t p = 0; p < n_packs; ++p) {
-      const auto times = static_cast<double>(counts.of_pack[g][p]);
-      if (times == 0) {
+    const std::vector<std::uint32_t>& n_uses = plan.uses.of_pack[g];
+    group.packs.reserve(n_uses.size());
+    for (std::size_t p = 0; p < n_uses.size(); ++p) {
+      if (n_uses[p] > 0) {
+        prices.add(p);
+      } else {
         group.packs.push_back({});
-        continue;
       }
-      prices.add(p);
-      account.add_micro_batches(group.packs[p], times);
+    }
+  }
+  return priced;
+}
+
+PriceAccount account_of(const PlannedStrategy& plan, const PricedStrategy& priced) {
+  const PackUseCounts& counts = plan.uses;
+  PriceAccount total;
+  for (std::size_t g = 0; g < plan.plans.size(); ++g) {
+    PlanAccount account(priced.pricers->of(plan.plans[g]));
+    double n_trained = 0;
+    for (std::size_t p = 0; p < counts.of_pack[g].size(); ++p) {
+      const auto times = static_cast<double>(counts.of_pack[g][p]);
+      if (times == 0) continue;
+      account.add_micro_batches(priced.groups[g].packs[p], times);
       n_trained += times;
     }
     account.add_steps(counts.rank_steps[g], n_trained, counts.later_micro_batches[g]);
-    priced.account.add(account.total());
+    total.add(account.total());
   }
-  return priced;
+  return total;
 }
 
 }  // namespace packsim

@@ -12,8 +12,6 @@ namespace packsim {
 /// A planned strategy with the price of every pack that its schedule trains.
 struct PricedStrategy {
   std::vector<PricedGroup> groups;
-  /// GPU time of the whole schedule without waits, by the evidence for its prices.
-  PriceAccount account;
   /// Owns the prices that `groups` refers to.
   std::shared_ptr<ScenarioPricers> pricers;
 };
@@ -26,5 +24,9 @@ SimulationOptions simulation_options(const Scenario& scenario, const Topology* t
 /// made.
 PricedStrategy price_strategy(const Scenario& scenario, const PlannedStrategy& plan,
                               std::shared_ptr<ScenarioPricers> pricers = nullptr);
+
+/// GPU time of the whole schedule without waits, by the evidence for its prices. It takes about as long as
+/// the prices.
+PriceAccount account_of(const PlannedStrategy& plan, const PricedStrategy& priced);
 
 }  // namespace packsim

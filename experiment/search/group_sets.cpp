@@ -13,7 +13,7 @@ constexpr std::size_t kMostLengths = 10;
 
 // Seconds of a GPU for the samples that packs of this length hold, with the filling of a pipeline.
 double work_s(const GroupOption& one, WorkFloors& floors) {
-  return one.fill_factor * floors.gpu_s(one.plan, one.group.capacity_tokens, 0);
+  return one.fill_factor * floors.of(one.plan, one.group.capacity_tokens).gpu_s(0);
 }
 
 // The cheapest option of each length up to `below_tokens`, the longest lengths first.

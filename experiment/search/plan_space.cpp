@@ -51,21 +51,21 @@ double steps_s(const Scenario& scenario, std::span<const GroupOption> groups, Wo
 }
 
 // The least time of an epoch: the samples of each octave of length are in packs of the cheapest group that
-// holds them. samples_of_pack: WorkFloors::gpu_s()'s.
+// holds them. samples_of_pack: WorkFloors::of()'s.
 double floor_s(const Scenario& scenario, std::int64_t samples_of_pack, const ParallelPlan& base,
                std::span<const GroupOption> groups, WorkFloors& floors) {
+  std::vector<const WorkFloors::OfPacks*> of_groups;
+  for (const GroupOption& one : groups)
+    of_groups.push_back(&floors.of(one.plan, one.group.capacity_tokens, samples_of_pack));
   double gpu_s = 0;
   std::int64_t above_tokens = 0;
   while (above_tokens < groups.back().group.capacity_tokens) {
     const std::int64_t up_to =
         std::min(std::max<std::int64_t>(1, 2 * above_tokens), groups.back().group.capacity_tokens);
     double least_s = std::numeric_limits<double>::max();
-    for (const GroupOption& one : groups) {
-      if (one.group.capacity_tokens < up_to && &one != &groups.back()) continue;
-      const auto above_s = [&](std::int64_t tokens) {
-        return floors.gpu_s(one.plan, one.group.capacity_tokens, tokens, samples_of_pack);
-      };
-      const double of_group_s = above_s(above_tokens) - above_s(up_to);
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      if (groups[g].group.capacity_tokens < up_to && g + 1 < groups.size()) continue;
+      const double of_group_s = of_groups[g]->gpu_s(above_tokens) - of_groups[g]->gpu_s(up_to);
       least_s = std::min(least_s, of_group_s);
     }
     gpu_s += least_s;
@@ -86,7 +86,7 @@ double full_packs_s(const Scenario& scenario, const ParallelPlan& base, std::spa
   double gpu_s = 0;
   std::int64_t above_tokens = 0;
   for (const GroupOption& one : groups) {
-    gpu_s += one.fill_factor * floors.gpu_s(one.plan, one.group.capacity_tokens, above_tokens);
+    gpu_s += one.fill_factor * floors.of(one.plan, one.group.capacity_tokens).gpu_s(above_tokens);
     above_tokens = one.group.capacity_tokens;
   }
   return gpu_s / packed_gpus(base) + steps_s(scenario, groups, floors);

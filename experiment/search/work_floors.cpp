@@ -14,13 +14,18 @@ double least_rate(const CostCurve& tokens_s) {
   return rate;
 }
 
+std::span<const LengthCount> up_to(std::span<const LengthCount> lengths, std::int64_t length_tokens) {
+  const auto end = std::ranges::upper_bound(lengths, length_tokens, {}, &LengthCount::length_tokens);
+  return lengths.first(static_cast<std::size_t>(end - lengths.begin()));
+}
+
 }  // namespace
 
-const WorkFloors::Known& WorkFloors::known(const ParallelPlan& plan, std::int64_t capacity_tokens,
-                                           std::int64_t samples_of_pack) {
-  const auto found = std::ranges::find_if(known_, [&](const Known& one) {
-    return one.capacity_tokens == capacity_tokens && one.samples_of_pack == samples_of_pack &&
-           one.plan == plan;
+const WorkFloors::OfPacks& WorkFloors::of(const ParallelPlan& plan, std::int64_t capacity_tokens,
+                                          std::int64_t samples_of_pack) {
+  const auto found = std::ranges::find_if(known_, [&](const OfPacks& one) {
+    return one.capacity_tokens_ == capacity_tokens && one.samples_of_pack_ == samples_of_pack &&
+           one.plan_ == plan;
   });
   if (found != known_.end()) return *found;
   const PackCost& cost = pricers_.rough_cost(plan, capacity_tokens).pack;
@@ -32,39 +37,31 @@ const WorkFloors::Known& WorkFloors::known(const ParallelPlan& plan, std::int64_
   const bool has_transfers = !cost.transfers_s.tokens.empty();
   const double transfers_rate =
       has_transfers ? cost.transfers_s.at(capacity_tokens) / static_cast<double>(capacity_tokens) : 0;
-  Known floors{.plan = plan,
-               .capacity_tokens = capacity_tokens,
-               .samples_of_pack = samples_of_pack,
-               .tokens_s = {0},
-               .attention_s = {0},
-               .transfers_s = {0},
-               .hiding_fraction = cost.hiding_fraction};
-  for (const LengthCount& samples : lengths_) {
+  OfPacks& floors = known_.emplace_back();
+  floors.plan_ = plan;
+  floors.capacity_tokens_ = capacity_tokens;
+  floors.samples_of_pack_ = samples_of_pack;
+  floors.lengths_ = up_to(lengths_, capacity_tokens);
+  floors.hiding_fraction_ = cost.hiding_fraction;
+  for (const LengthCount& samples : floors.lengths_) {
     const double one_s = samples_of_pack == 0
                              ? rate * samples.length_tokens
                              : tokens_s.at(samples_of_pack * samples.length_tokens) / n_together;
     const double n_gpus = gpus * static_cast<double>(samples.n_samples);
-    floors.tokens_s.push_back(floors.tokens_s.back() + n_gpus * one_s);
-    floors.attention_s.push_back(floors.attention_s.back() + n_gpus * document_s.at(samples.length_tokens));
-    floors.transfers_s.push_back(floors.transfers_s.back() + n_gpus * transfers_rate * samples.length_tokens);
+    floors.tokens_s_.push_back(floors.tokens_s_.back() + n_gpus * one_s);
+    floors.attention_s_.push_back(floors.attention_s_.back() + n_gpus * document_s.at(samples.length_tokens));
+    floors.transfers_s_.push_back(floors.transfers_s_.back() +
+                                  n_gpus * transfers_rate * samples.length_tokens);
   }
-  return known_.emplace_back(std::move(floors));
+  return floors;
 }
 
-std::size_t WorkFloors::n_up_to(std::int64_t length_tokens) const {
-  return static_cast<std::size_t>(
-      std::ranges::upper_bound(lengths_, length_tokens, {}, &LengthCount::length_tokens) - lengths_.begin());
-}
-
-double WorkFloors::gpu_s(const ParallelPlan& plan, std::int64_t capacity_tokens, std::int64_t above_tokens,
-                         std::int64_t samples_of_pack) {
-  const Known& floors = known(plan, capacity_tokens, samples_of_pack);
-  const auto between = [&](const std::vector<double>& before_s) {
-    return before_s[n_up_to(capacity_tokens)] - before_s[n_up_to(above_tokens)];
-  };
-  const double attention_s = between(floors.attention_s);
-  const double hidden_s = std::min(between(floors.transfers_s), floors.hiding_fraction * attention_s);
-  return between(floors.tokens_s) + attention_s - hidden_s;
+double WorkFloors::OfPacks::gpu_s(std::int64_t above_tokens) const {
+  const std::size_t first = up_to(lengths_, above_tokens).size();
+  const auto from = [&](const std::vector<double>& before_s) { return before_s.back() - before_s[first]; };
+  const double attention_s = from(attention_s_);
+  const double hidden_s = std::min(from(transfers_s_), hiding_fraction_ * attention_s);
+  return from(tokens_s_) + attention_s - hidden_s;
 }
 
 double WorkFloors::step_s(const ParallelPlan& plan, std::int64_t capacity_tokens) {
@@ -82,7 +79,7 @@ std::int64_t WorkFloors::n_tokens() const {
 
 double WorkFloors::n_tokens(std::int64_t longest_tokens) const {
   double n_tokens = 0;
-  for (const LengthCount& samples : lengths_.first(n_up_to(longest_tokens)))
+  for (const LengthCount& samples : up_to(lengths_, longest_tokens))
     n_tokens += static_cast<double>(samples.length_tokens) * static_cast<double>(samples.n_samples);
   return n_tokens;
 }

@@ -19,11 +19,29 @@ class WorkFloors {
   WorkFloors(std::span<const LengthCount> lengths, bool are_of_all_samples, ScenarioPricers& pricers)
       : lengths_(lengths), are_of_all_samples_(are_of_all_samples), pricers_(pricers) {}
 
-  /// Seconds of one of the GPUs to which packs are assigned, for the samples longer than `above_tokens` and
-  /// not longer than `capacity_tokens`. plan: with the checkpointed layers of its packs. samples_of_pack: how
-  /// many samples of about the same length are in a pack; 0: as many as it takes to cost least.
-  double gpu_s(const ParallelPlan& plan, std::int64_t capacity_tokens, std::int64_t above_tokens,
-               std::int64_t samples_of_pack = 0);
+  /// The floors of packs of one plan and length.
+  class OfPacks {
+   public:
+    /// Seconds of one of the GPUs to which packs are assigned, for the samples that fit in a pack and are
+    /// longer than `above_tokens`, which are not more than a pack has.
+    double gpu_s(std::int64_t above_tokens) const;
+
+   private:
+    friend class WorkFloors;
+    ParallelPlan plan_;
+    std::int64_t capacity_tokens_ = 0;
+    std::int64_t samples_of_pack_ = 0;
+    std::span<const LengthCount> lengths_;  // that fit in a pack
+    // [n_lengths + 1], GPU seconds of the samples before each length: without attention; attention; and
+    // transfers that attention may hide.
+    std::vector<double> tokens_s_ = {0};
+    std::vector<double> attention_s_ = {0};
+    std::vector<double> transfers_s_ = {0};
+    double hiding_fraction_ = 0;
+  };
+  /// plan: with the checkpointed layers of its packs. samples_of_pack: how many samples of about the same
+  /// length are in a pack; 0: as many as it takes to cost least. Valid as long as this object.
+  const OfPacks& of(const ParallelPlan& plan, std::int64_t capacity_tokens, std::int64_t samples_of_pack = 0);
   /// What a step takes in addition to its packs.
   double step_s(const ParallelPlan& plan, std::int64_t capacity_tokens);
   bool are_of_all_samples() const { return are_of_all_samples_; }
@@ -33,24 +51,10 @@ class WorkFloors {
   double n_tokens(std::int64_t longest_tokens) const;
 
  private:
-  struct Known {
-    ParallelPlan plan;
-    std::int64_t capacity_tokens = 0;
-    std::int64_t samples_of_pack = 0;
-    // [n_lengths + 1], GPU seconds of the samples before each length: without attention; attention; and
-    // transfers that attention may hide.
-    std::vector<double> tokens_s;
-    std::vector<double> attention_s;
-    std::vector<double> transfers_s;
-    double hiding_fraction = 0;
-  };
-  const Known& known(const ParallelPlan& plan, std::int64_t capacity_tokens, std::int64_t samples_of_pack);
-  std::size_t n_up_to(std::int64_t length_tokens) const;
-
   std::span<const LengthCount> lengths_;
   bool are_of_all_samples_;
   ScenarioPricers& pricers_;
-  std::deque<Known> known_;
+  std::deque<OfPacks> known_;
 };
 
 }  // namespace packsim

@@ -64,17 +64,18 @@ TokenPrices between(const TokenPrices& a, const TokenPrices& b, double part) {
 
 StepPricer::StepPricer(const Transformer& model, const Cluster& cluster, const ParallelPlan& plan,
                        const HardwareProfile& profile, const FrameworkFactors& factors,
-                       std::shared_ptr<KernelPricer> kernels, std::shared_ptr<TokenGrid> grid)
+                       std::shared_ptr<PriceStore> store)
     : model_(model),
       cluster_(cluster),
       profile_(profile),
       plan_(plan),
       factors_(factors),
-      kernels_(kernels ? std::move(kernels) : std::make_shared<KernelPricer>(profile, cluster)),
+      store_(store ? std::move(store) : std::make_shared<PriceStore>(profile, cluster)),
+      kernels_(&store_->kernels()),
       attention_forward_(profile, "fwd", attention_shape(model, plan), reached_attention_flop_per_s(cluster)),
       attention_backward_(profile, "bwd", attention_shape(model, plan),
                           reached_attention_flop_per_s(cluster)),
-      grid_(grid ? std::move(grid) : std::make_shared<TokenGrid>()) {}
+      grid_(store_->grid_of(plan)) {}
 
 // known: the time of all `count` runs together.
 void StepPricer::book(PriceAccount& account, Cause cause, const PricedKernel& kernel,
@@ -204,7 +205,7 @@ const TokenPrices& StepPricer::tokens(std::int64_t tokens_per_gpu) {
     return place->second;
   };
   const auto [low, high] = grid_around(tokens_per_gpu);
-  if (low == high) return tokens_[tokens_per_gpu] = exact(low);
+  if (low == high) return exact(low);
   const double part = static_cast<double>(tokens_per_gpu - low) / static_cast<double>(high - low);
   const TokenPrices& below = exact(low);
   const TokenPrices& above = exact(high);

@@ -10,13 +10,10 @@
 #include "models/memory/weights.hpp"
 #include "models/parallel_plan.hpp"
 #include "models/step/attention_pricer.hpp"
-#include "models/step/kernel_pricer.hpp"
+#include "models/step/price_store.hpp"
 #include "models/step/step_price.hpp"
 
 namespace packsim {
-
-/// Exactly priced numbers of tokens on a GPU.
-using TokenGrid = std::map<std::int64_t, TokenPrices>;
 
 /// Prices the micro-batches and states of one plan: the kernels of layer_forward() and their gradients at the
 /// times of a hardware profile, times the framework's factors.
@@ -27,12 +24,11 @@ using TokenGrid = std::map<std::int64_t, TokenPrices>;
 class StepPricer {
  public:
   /// The model, the cluster and the profile are kept by reference. The plan must have no plan_mistakes().
-  /// kernels: a KernelPricer of this profile and cluster, which pricers of one thread share so that each
-  /// kernel is priced once; null: a new one. grid: the same of prices of tokens, between pricers of this
-  /// model and these factors whose plans have an equal LayerBasis; null: a new one.
+  /// store: what is priced of this job, which pricers of one thread share so that each kernel and each number
+  /// of tokens is priced once; null: a new one.
   StepPricer(const Transformer& model, const Cluster& cluster, const ParallelPlan& plan,
              const HardwareProfile& profile, const FrameworkFactors& factors,
-             std::shared_ptr<KernelPricer> kernels = nullptr, std::shared_ptr<TokenGrid> grid = nullptr);
+             std::shared_ptr<PriceStore> store = nullptr);
 
   /// Attention of one layer on one GPU, for a micro-batch; where some layers have a window, of the mean
   /// layer.
@@ -156,11 +152,12 @@ class StepPricer {
   const HardwareProfile& profile_;
   ParallelPlan plan_;
   FrameworkFactors factors_;
-  std::shared_ptr<KernelPricer> kernels_;
+  std::shared_ptr<PriceStore> store_;
+  KernelPricer* kernels_;  // of the store
   AttentionPricer attention_forward_;
   AttentionPricer attention_backward_;
   std::shared_ptr<TokenGrid> grid_;
-  std::map<std::int64_t, TokenPrices> tokens_;  // interpolated ones too
+  std::map<std::int64_t, TokenPrices> tokens_;  // interpolated ones
   std::map<std::int64_t, TokenAccounts> accounts_;
   std::map<int, StatesPrice> states_;  // by chunk
   bool keeps_kernels_ = false;

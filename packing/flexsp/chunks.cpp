@@ -4,42 +4,10 @@
 #include <numeric>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace packsim::flexsp {
 namespace {
-
-// Tokens of [begin, end) are sums[end] - sums[begin]. ends: of each run.
-std::vector<std::size_t> cut_evenly(const std::vector<std::int64_t>& sums, std::size_t n_chunks) {
-  const std::size_t n = sums.size() - 1;
-  std::vector<std::int64_t> largest = sums;  // of the first i items in one chunk
-  std::vector<std::int64_t> next(n + 1);
-  std::vector<std::vector<std::size_t>> starts(n_chunks, std::vector<std::size_t>(n + 1, 0));
-  for (std::size_t k = 2; k <= n_chunks; ++k) {
-    for (std::size_t i = k; i <= n; ++i) {
-      const auto tokens_from = [&](std::size_t start) { return sums[i] - sums[start]; };
-      const auto first_where = [&](auto holds) {
-        const auto starts_range = std::ranges::subrange(sums.begin() + k - 1, sums.begin() + i - 1);
-        const auto found = std::ranges::partition_point(
-            starts_range, [&](const std::int64_t& sum) { return !holds(&sum - sums.data()); });
-        return static_cast<std::size_t>(found - sums.begin());
-      };
-      const std::size_t crossing =
-          first_where([&](std::ptrdiff_t start) { return largest[start] >= tokens_from(start); });
-      std::int64_t best = std::max(largest[crossing], tokens_from(crossing));
-      if (crossing > k - 1) best = std::min(best, tokens_from(crossing - 1));
-      next[i] = best;
-      starts[k - 1][i] = first_where([&](std::ptrdiff_t start) { return tokens_from(start) <= best; });
-    }
-    largest = next;
-  }
-  std::vector<std::size_t> ends(n_chunks);
-  std::size_t end = n;
-  for (std::size_t k = n_chunks; k-- > 0;) {
-    ends[k] = end;
-    end = starts[k][end];
-  }
-  return ends;
-}
 
 std::vector<ItemIndex> in_order(std::span<const std::int32_t> lengths, std::span<const ItemIndex> items,
                                 ChunkOrder order) {
@@ -59,40 +27,70 @@ std::vector<std::int64_t> running_sums(std::span<const std::int32_t> lengths,
 
 }  // namespace
 
-std::vector<std::vector<ItemIndex>> chunks(std::span<const std::int32_t> lengths_tokens,
-                                           std::span<const ItemIndex> items, std::size_t n_chunks,
-                                           ChunkOrder order) {
-  if (n_chunks < 1 || n_chunks > items.size()) {
-    throw std::invalid_argument("n_chunks: expected 1.." + std::to_string(items.size()) + ", got " +
+Chunker::Chunker(std::span<const std::int32_t> lengths_tokens, std::span<const ItemIndex> items,
+                 ChunkOrder order)
+    : ordered_(in_order(lengths_tokens, items, order)),
+      sums_(running_sums(lengths_tokens, ordered_)),
+      largest_({sums_}) {}
+
+void Chunker::add_row() {
+  const std::vector<std::int64_t>& before = largest_.back();
+  std::vector<std::int64_t> row(sums_.size());
+  // The first start at which the chunks before the last one are as large as the last one.
+  std::size_t crossing = largest_.size();
+  for (std::size_t end = crossing + 1; end < sums_.size(); ++end) {
+    while (crossing + 1 < end && before[crossing] < tokens(crossing, end)) ++crossing;
+    row[end] = std::max(before[crossing], tokens(crossing, end));
+    if (crossing > largest_.size()) row[end] = std::min(row[end], tokens(crossing - 1, end));
+  }
+  largest_.push_back(std::move(row));
+}
+
+std::vector<std::size_t> Chunker::ends(std::size_t n_chunks) {
+  while (largest_.size() < n_chunks) add_row();
+  std::vector<std::size_t> ends(n_chunks);
+  std::size_t end = sums_.size() - 1;
+  for (std::size_t chunk = n_chunks; chunk-- > 0;) {
+    ends[chunk] = end;
+    if (chunk == 0) break;
+    // This chunk starts as early as the largest one allows.
+    const std::int64_t least_before = sums_[end] - largest_[chunk][end];
+    const auto first = sums_.begin() + static_cast<std::ptrdiff_t>(chunk);
+    const auto last = sums_.begin() + static_cast<std::ptrdiff_t>(end) - 1;
+    end = static_cast<std::size_t>(std::lower_bound(first, last, least_before) - sums_.begin());
+  }
+  return ends;
+}
+
+std::vector<std::vector<ItemIndex>> Chunker::chunks(std::size_t n_chunks) {
+  if (n_chunks < 1 || n_chunks > ordered_.size()) {
+    throw std::invalid_argument("n_chunks: expected 1.." + std::to_string(ordered_.size()) + ", got " +
                                 std::to_string(n_chunks));
   }
-  const std::vector<ItemIndex> ordered = in_order(lengths_tokens, items, order);
   std::vector<std::vector<ItemIndex>> result;
   std::size_t begin = 0;
-  for (const std::size_t end : cut_evenly(running_sums(lengths_tokens, ordered), n_chunks)) {
-    result.emplace_back(ordered.begin() + static_cast<std::ptrdiff_t>(begin),
-                        ordered.begin() + static_cast<std::ptrdiff_t>(end));
+  for (const std::size_t end : ends(n_chunks)) {
+    result.emplace_back(ordered_.begin() + static_cast<std::ptrdiff_t>(begin),
+                        ordered_.begin() + static_cast<std::ptrdiff_t>(end));
     begin = end;
   }
   return result;
 }
 
-std::size_t fewest_chunks(std::span<const std::int32_t> lengths_tokens, std::span<const ItemIndex> items,
-                          std::int64_t cluster_capacity_tokens, ChunkOrder order) {
-  const std::vector<std::int64_t> sums = running_sums(lengths_tokens, in_order(lengths_tokens, items, order));
-  const auto needed = static_cast<std::size_t>((sums.back() + cluster_capacity_tokens - 1) /
+std::size_t Chunker::fewest_chunks(std::int64_t cluster_capacity_tokens) {
+  const auto needed = static_cast<std::size_t>((sums_.back() + cluster_capacity_tokens - 1) /
                                                std::max<std::int64_t>(1, cluster_capacity_tokens));
   std::size_t n_chunks = std::max<std::size_t>(1, needed);
   const auto holds = [&](std::size_t n) {
     std::size_t begin = 0;
-    for (const std::size_t end : cut_evenly(sums, n)) {
-      if (sums[end] - sums[begin] >= cluster_capacity_tokens) return false;
+    for (const std::size_t end : ends(n)) {
+      if (tokens(begin, end) >= cluster_capacity_tokens) return false;
       begin = end;
     }
     return true;
   };
-  while (n_chunks < items.size() && !holds(n_chunks)) ++n_chunks;
-  return std::min(n_chunks, std::max<std::size_t>(1, items.size()));
+  while (n_chunks < ordered_.size() && !holds(n_chunks)) ++n_chunks;
+  return std::min(n_chunks, std::max<std::size_t>(1, ordered_.size()));
 }
 
 }  // namespace packsim::flexsp

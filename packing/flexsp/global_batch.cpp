@@ -75,15 +75,17 @@ class BatchPlanner {
   BatchPlanner(std::span<const std::int32_t> lengths, std::span<const ItemIndex> items,
                const Cluster& cluster, const BatchOptions& options, AssignmentSolver& solver)
       : lengths_(lengths),
-        items_(items),
         cluster_(cluster),
         options_(options),
         solver_(solver),
-        draw_(items, options.seed) {}
+        draw_(items, options.seed),
+        chunker_(lengths, items, options.order) {}
+
+  std::size_t fewest_micro_batches() { return chunker_.fewest_chunks(cluster_.capacity_tokens()); }
 
   // Solves the batch in n_micro_batches, if that is possible in less than `less_than_s`.
   std::optional<BatchSolution> with_micro_batches(std::size_t n_micro_batches, double less_than_s) {
-    std::vector<std::vector<ItemIndex>> parts = chunks(lengths_, items_, n_micro_batches, options_.order);
+    std::vector<std::vector<ItemIndex>> parts = chunker_.chunks(n_micro_batches);
     std::vector<double> bounds_s;
     for (std::vector<ItemIndex>& part : parts) {
       std::ranges::stable_sort(part, {}, [&](ItemIndex item) { return lengths_[item]; });
@@ -156,11 +158,11 @@ class BatchPlanner {
   }
 
   std::span<const std::int32_t> lengths_;
-  std::span<const ItemIndex> items_;
   const Cluster& cluster_;
   const BatchOptions& options_;
   AssignmentSolver& solver_;
   Draw draw_;
+  Chunker chunker_;
 };
 
 }  // namespace
@@ -208,7 +210,7 @@ BatchSolution plan_global_batch(std::span<const std::int32_t> lengths_tokens,
   }
   BatchPlanner planner(lengths_tokens, items, cluster, options, solver);
   std::optional<BatchSolution> best;
-  const std::size_t fewest = fewest_chunks(lengths_tokens, items, cluster.capacity_tokens(), options.order);
+  const std::size_t fewest = planner.fewest_micro_batches();
   for (std::size_t n = fewest; n <= items.size(); ++n) {
     if (n >= fewest + options.micro_batch_tries && best) break;
     const double less_than_s = best ? best->time_s : std::numeric_limits<double>::infinity();

@@ -52,7 +52,7 @@ struct BatchSolution {
 };
 
 /// Plans one global batch as FlexSP (arXiv 2412.01523) does. It tries M' numbers of micro-batches, starting
-/// with the fewest that the cluster can hold. For each number the batch is cut by chunks(), and every
+/// with the fewest that the cluster can hold. For each number the batch is cut by a Chunker, and every
 /// micro-batch is bucketed and solved. The plan with the least time_s is returned.
 ///
 /// Two things are not published. A number of micro-batches is skipped if its lower bound is no better than

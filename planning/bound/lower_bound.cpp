@@ -29,11 +29,11 @@ double least_sums_s(StepPricer& pricer) {
 }  // namespace
 
 LowerBounds::LowerBounds(const Job& job, const ParallelPlan& plan, const BoundSpace& space,
-                         std::shared_ptr<KernelPricer> kernels)
+                         std::shared_ptr<PriceStore> store)
     : job_(job),
       plan_(plan),
       space_(space),
-      kernels_(kernels ? std::move(kernels) : std::make_shared<KernelPricer>(job.hardware, job.cluster)) {
+      store_(store ? std::move(store) : std::make_shared<PriceStore>(job.hardware, job.cluster)) {
   for (int ulysses = 1; ulysses <= plan.n_gpus; ulysses *= 2)
     space_.sequences.push_back({.ulysses = ulysses, .ring = plan.sequence.ring});
   std::ranges::sort(space_.sequences);
@@ -43,7 +43,7 @@ LowerBounds::LowerBounds(const Job& job, const ParallelPlan& plan, const BoundSp
   });
   for (const SequenceParallelism& sequence : space_.sequences) {
     pricers_.push_back(std::make_unique<StepPricer>(
-        job.model, job.cluster, plan_of(plan.zero_stage, sequence), job.hardware, job.factors, kernels_));
+        job.model, job.cluster, plan_of(plan.zero_stage, sequence), job.hardware, job.factors, store_));
   }
   pipeline_stage_ = busiest_stage();
 }
@@ -90,7 +90,7 @@ const LowerBounds::Stage& LowerBounds::stage(int zero_stage) {
   const ParallelPlan first = plan_of(zero_stage, space_.sequences.front());
   if (!plan_mistakes(job_.model, job_.cluster, first).empty()) return stage;
   // Weights, gradients and optimizer states are shared alike at all degrees.
-  StepPricer states(job_.model, job_.cluster, first, job_.hardware, job_.factors, kernels_);
+  StepPricer states(job_.model, job_.cluster, first, job_.hardware, job_.factors, store_);
   const StepFloor step = step_floor(states, pipeline_stage_);
   // The first of a step's packs on each GPU adds up nothing, which is taken off the step. If it is more than
   // the rest of the step, no sums count.

@@ -54,10 +54,10 @@ struct LowerBound {
 class LowerBounds {
  public:
   /// What the job refers to is kept by reference. plan: its tensor and pipeline parallelism are used as they
-  /// are; its SP degree and checkpointed layers are not read. kernels: a pricer of the job, which nothing
-  /// else may use at the same time; null: a new one.
+  /// are; its SP degree and checkpointed layers are not read. store: what is priced of the job, which
+  /// nothing else may use at the same time; null: nothing.
   LowerBounds(const Job& job, const ParallelPlan& plan, const BoundSpace& space,
-              std::shared_ptr<KernelPricer> kernels = nullptr);
+              std::shared_ptr<PriceStore> store = nullptr);
 
   /// The lower bound under one ZeRO stage, or none if a sample fits in no pack or the plan does not allow the
   /// stage. lengths: each length once, above 0.
@@ -102,7 +102,7 @@ class LowerBounds {
   Job job_;
   ParallelPlan plan_;
   BoundSpace space_;
-  std::shared_ptr<KernelPricer> kernels_;
+  std::shared_ptr<PriceStore> store_;
   std::vector<std::unique_ptr<StepPricer>> pricers_;  // [n_degrees]
   int pipeline_stage_ = 0;
   std::map<int, Stage> stages_;  // by ZeRO stage

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <iterator>
 #include <memory>
-#include <span>
+#include <optional>
+#include <utility>
 
 #include "models/step/step_pricer.hpp"
 #include "sim/run/plan_cost.hpp"
@@ -73,71 +74,96 @@ CandidateGroup make_candidate(StepPricer& pricer, const ParallelPlan& plan, std:
           .short_step_s = of_short.step_s};
 }
 
-// The candidates of one degree, with 0 and more checkpointed layers.
-std::vector<CandidateGroup> candidates_of(const Job& job, ParallelPlan plan, const CandidateLimits& limits,
-                                          const std::shared_ptr<KernelPricer>& kernels) {
-  std::vector<CandidateGroup> candidates;
-  const int depth = std::max(1, (job.model.n_layers + limits.most_depths - 2) / (limits.most_depths - 1));
-  const int gpus = plan.sequence_gpus();
-  const std::int64_t longest_pack =
-      std::max(limits.longest_tokens, limits.share_tokens * (gpus / plan.tp_degree));
-  const std::int64_t most = (longest_pack + gpus - 1) / gpus;
-  plan.gc_layers = 0;
-  StepPricer pricer(job.model, job.cluster, plan, job.hardware, job.factors, kernels);
-  const PlanCost of_short = plan_cost(pricer, kFewTokens * gpus);
-  std::int64_t before = 0;
-  for (int gc_layers = 0; before < most; gc_layers += depth) {
-    plan.gc_layers = trainer_layers(job.trainer, job.model, plan, std::min(gc_layers, job.model.n_layers));
-    const std::int64_t tokens = most_tokens_that_fit(job, plan, most);
-    if (tokens > before) {
-      pricer.set_gc_layers(plan.gc_layers);
-      candidates.push_back(make_candidate(pricer, plan, tokens * gpus, of_short));
-      before = tokens;
+// A way in which GPUs share packs: its candidates have 0 and more checkpointed layers. Each is priced when it
+// is asked for.
+class SharingWay {
+ public:
+  SharingWay(const Job& job, ParallelPlan plan, const CandidateLimits& limits,
+             std::shared_ptr<PriceStore> store)
+      : pricer_(job.model, job.cluster, plan, job.hardware, job.factors, std::move(store)) {
+    const int depth = std::max(1, (job.model.n_layers + limits.most_depths - 2) / (limits.most_depths - 1));
+    const int gpus = plan.sequence_gpus();
+    const std::int64_t longest_pack =
+        std::max(limits.longest_tokens, limits.share_tokens * (gpus / plan.tp_degree));
+    const std::int64_t most = (longest_pack + gpus - 1) / gpus;
+    std::int64_t before = 0;
+    plan.gc_layers = 0;
+    for (int gc_layers = 0; before < most; gc_layers += depth) {
+      plan.gc_layers = trainer_layers(job.trainer, job.model, plan, std::min(gc_layers, job.model.n_layers));
+      const std::int64_t tokens = most_tokens_that_fit(job, plan, most);
+      if (tokens > before) depths_.push_back({plan, tokens * gpus});
+      before = std::max(before, tokens);
+      if (gc_layers >= job.model.n_layers) break;
     }
-    if (gc_layers >= job.model.n_layers) break;
   }
-  return candidates;
-}
 
-// Whether one way to share packs takes less than another for the longest sample that both hold, or holds
-// longer ones.
-bool is_better_way(std::span<const CandidateGroup> one, std::span<const CandidateGroup> other,
-                   std::int64_t longest_tokens) {
-  if (one.empty() || other.empty()) return other.empty() && !one.empty();
-  const auto held = [&](std::span<const CandidateGroup> way) {
-    return std::min(longest_tokens, way.back().group.capacity_tokens);
+  // Whether this way takes less than another for the longest sample that both hold, or holds longer ones.
+  bool is_better_than(SharingWay& other, std::int64_t longest_tokens) {
+    if (depths_.empty() || other.depths_.empty()) return !depths_.empty();
+    const std::int64_t held = std::min(longest_tokens, depths_.back().capacity_tokens);
+    const std::int64_t other_held = std::min(longest_tokens, other.depths_.back().capacity_tokens);
+    if (held != other_held) return held > other_held;
+    const auto length = static_cast<std::int32_t>(held);
+    return sample_s(length) < other.sample_s(length);
+  }
+
+  // In ascending order of capacity.
+  std::vector<CandidateGroup> candidates() {
+    std::vector<CandidateGroup> candidates;
+    for (Depth& depth : depths_) candidates.push_back(priced(depth));
+    return candidates;
+  }
+
+ private:
+  struct Depth {
+    ParallelPlan plan;
+    std::int64_t capacity_tokens = 0;
+    std::optional<CandidateGroup> priced = {};
   };
-  if (held(one) != held(other)) return held(one) > held(other);
-  const auto longest_s = [&](std::span<const CandidateGroup> way) {
-    const auto holds = [&](const CandidateGroup& group) { return group.group.capacity_tokens >= held(way); };
-    const auto length = static_cast<std::int32_t>(held(way));
-    return pack_time_s(std::ranges::find_if(way, holds)->group.cost, {&length, 1});
-  };
-  return longest_s(one) < longest_s(other);
-}
+
+  const CandidateGroup& priced(Depth& depth) {
+    if (!short_) {
+      pricer_.set_gc_layers(0);
+      short_ = plan_cost(pricer_, kFewTokens * depth.plan.sequence_gpus());
+    }
+    pricer_.set_gc_layers(depth.plan.gc_layers);
+    if (!depth.priced) depth.priced = make_candidate(pricer_, depth.plan, depth.capacity_tokens, *short_);
+    return *depth.priced;
+  }
+
+  // Time of one sample in a pack of the first candidate that holds it.
+  double sample_s(std::int32_t length_tokens) {
+    const auto holds = [&](const Depth& depth) { return depth.capacity_tokens >= length_tokens; };
+    return pack_time_s(priced(*std::ranges::find_if(depths_, holds)).group.cost, {&length_tokens, 1});
+  }
+
+  StepPricer pricer_;
+  std::optional<PlanCost> short_;  // of packs with few tokens on each GPU
+  std::vector<Depth> depths_;      // in ascending order of capacity
+};
 
 }  // namespace
 
 CandidateGroup candidate_group(const Job& job, const ParallelPlan& plan, std::int64_t capacity_tokens,
-                               std::shared_ptr<KernelPricer> kernels) {
-  StepPricer pricer(job.model, job.cluster, plan, job.hardware, job.factors, std::move(kernels));
+                               std::shared_ptr<PriceStore> store) {
+  StepPricer pricer(job.model, job.cluster, plan, job.hardware, job.factors, std::move(store));
   const PlanCost of_short = plan_cost(pricer, kFewTokens * plan.sequence_gpus());
   return make_candidate(pricer, plan, capacity_tokens, of_short);
 }
 
 std::vector<CandidateGroup> candidate_groups(const Job& job, const ParallelPlan& plan,
                                              const CandidateLimits& limits,
-                                             std::shared_ptr<KernelPricer> kernels) {
+                                             std::shared_ptr<PriceStore> store) {
   std::vector<CandidateGroup> candidates;
   const int most_degree = plan.n_gpus / (plan.tp_degree * plan.pp_degree);
-  if (!kernels) kernels = std::make_shared<KernelPricer>(job.hardware, job.cluster);
+  if (!store) store = std::make_shared<PriceStore>(job.hardware, job.cluster);
   for (int degree = 1; degree <= most_degree; degree *= 2) {
-    std::vector<CandidateGroup> best;
-    for (const ParallelPlan& way : plans_of_degree(job, plan, degree)) {
-      std::vector<CandidateGroup> of_way = candidates_of(job, way, limits, kernels);
-      if (is_better_way(of_way, best, limits.longest_tokens)) best = std::move(of_way);
+    std::unique_ptr<SharingWay> best;
+    for (const ParallelPlan& plan_of_way : plans_of_degree(job, plan, degree)) {
+      auto way = std::make_unique<SharingWay>(job, plan_of_way, limits, store);
+      if (!best || way->is_better_than(*best, limits.longest_tokens)) best = std::move(way);
     }
-    std::ranges::move(best, std::back_inserter(candidates));
+    if (best) std::ranges::move(best->candidates(), std::back_inserter(candidates));
   }
   std::ranges::stable_sort(candidates, {},
                            [](const CandidateGroup& candidate) { return candidate.group.capacity_tokens; });

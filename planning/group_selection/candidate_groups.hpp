@@ -10,7 +10,7 @@
 #include "models/memory/peak_memory.hpp"
 #include "models/parallel_plan.hpp"
 #include "models/plan/trainer.hpp"
-#include "models/step/kernel_pricer.hpp"
+#include "models/step/price_store.hpp"
 #include "models/transformer.hpp"
 #include "packing/batch_problem.hpp"
 
@@ -53,15 +53,15 @@ struct CandidateLimits {
 /// several numbers of checkpointed layers, from 0 up to the first at which the longest pack that is needed
 /// fits.
 ///
-/// plan: of all groups. Its sp_degree, cp_degree and gc_layers are not read. kernels: a pricer of the job,
-/// which nothing else may use at the same time; null: a new one.
+/// plan: of all groups. Its sp_degree, cp_degree and gc_layers are not read. store: what is priced of
+/// the job, which nothing else may use at the same time; null: nothing.
 std::vector<CandidateGroup> candidate_groups(const Job& job, const ParallelPlan& plan,
                                              const CandidateLimits& limits,
-                                             std::shared_ptr<KernelPricer> kernels = nullptr);
+                                             std::shared_ptr<PriceStore> store = nullptr);
 
 /// The candidate of one plan, for packs of up to so many tokens.
 CandidateGroup candidate_group(const Job& job, const ParallelPlan& plan, std::int64_t capacity_tokens,
-                               std::shared_ptr<KernelPricer> kernels);
+                               std::shared_ptr<PriceStore> store);
 
 /// The plans worth trying with so many GPUs that share a pack: by Ulysses or, if the model has too few heads,
 /// by the widest possible Ulysses and a ring; and by Ulysses inside a node and a ring between nodes. Empty if

@@ -30,20 +30,28 @@ class RankTimes {
       : pricer_(pricer), plan_(price_plan(pricer)), arena_({.detail = StepDetail::micro_batches}) {}
 
   double step_s(std::int64_t tokens_per_gpu, int n_packs) {
-    const MicroBatchPrice price = pricer_.micro_batch(tokens_per_gpu * pricer_.plan().sequence_gpus(), {});
+    return step_s(price_of(tokens_per_gpu), n_packs);
+  }
+
+  // What one more pack adds; pipelines need whole rounds of packs.
+  double pack_s(std::int64_t tokens_per_gpu) {
+    const MicroBatchPrice price = price_of(tokens_per_gpu);
+    const int round = plan_.plan.pp_degree;
+    return (step_s(price, 2 * round) - step_s(price, round)) / round;
+  }
+
+ private:
+  MicroBatchPrice price_of(std::int64_t tokens_per_gpu) {
+    return pricer_.micro_batch(tokens_per_gpu * pricer_.plan().sequence_gpus(), {});
+  }
+
+  double step_s(const MicroBatchPrice& price, int n_packs) {
     const RankWork work{
         .plan = &plan_,
         .micro_batches = std::vector<RankMicroBatch>(static_cast<std::size_t>(n_packs), &price)};
     return to_seconds(run_step({&work, 1}, arena_).end);
   }
 
-  // What one more pack adds; pipelines need whole rounds of packs.
-  double pack_s(std::int64_t tokens_per_gpu) {
-    const int round = plan_.plan.pp_degree;
-    return (step_s(tokens_per_gpu, 2 * round) - step_s(tokens_per_gpu, round)) / round;
-  }
-
- private:
   StepPricer& pricer_;
   PricedPlan plan_;
   StepArena arena_;

@@ -38,9 +38,11 @@ TEST_CASE("Whoever priced before, each pack costs the same to the last bit") {
         REQUIRE(one.tokens->head_forward.total_ns == other.tokens->head_forward.total_ns);
       }
     }
+    const PriceAccount account = account_of(plan, alone);
+    const PriceAccount other_account = account_of(plan, among_others);
     for (std::size_t cause = 0; cause < kNCauses; ++cause) {
-      const AccountedTime one = alone.account.total(static_cast<Cause>(cause));
-      const AccountedTime other = among_others.account.total(static_cast<Cause>(cause));
+      const AccountedTime one = account.total(static_cast<Cause>(cause));
+      const AccountedTime other = other_account.total(static_cast<Cause>(cause));
       REQUIRE(one.time_s == other.time_s);
       REQUIRE(one.error_s == other.error_s);
     }

@@ -11,7 +11,7 @@ using namespace packsim;
 TEST_CASE("pricers come back with what they priced, unless an error ended who had them") {
   const Scenario scenario = load_scenario("llama3.1-8b-tulu3-4k", packsim_test::kData);
   SharedPrices prices(scenario);
-  const auto n_priced = [&] { return prices.lend()->kernels()->asked_for().size(); };
+  const auto n_priced = [&] { return prices.lend()->store()->kernels().asked_for().size(); };
   prices.lend()->rough_cost(scenario.plan, 1024);
   CHECK(n_priced() > 0);
   // What a failed allocation leaves half computed would be a wrong price for the next one.

@@ -244,8 +244,8 @@ TEST_CASE("The kernels of a schedule are those that its simulated steps ask the 
     StepPricer* pricer = &pricing.pricer;
     const std::vector<KernelUse> uses = schedule_kernels({&pricer, 1}, run.packing, run.batches, counts);
 
-    const auto kernels = std::make_shared<KernelPricer>(pricing.profile, pricing.cluster);
-    StepPricer simulated(feature.model, pricing.cluster, plan, pricing.profile, {}, kernels);
+    const auto store = std::make_shared<PriceStore>(pricing.profile, pricing.cluster);
+    StepPricer simulated(feature.model, pricing.cluster, plan, pricing.profile, {}, store);
     PlanAccount account(simulated);
     const std::vector<std::int32_t> lengths = {512 * gpus, 512 * gpus};
     double n_micro_batches = 0;
@@ -271,7 +271,7 @@ TEST_CASE("The kernels of a schedule are those that its simulated steps ask the 
       time_s[use.part] += plan.n_gpus * use.count * pricing.kernels.time(use.kernel).time_s;
     }
     std::set<std::string> asked;
-    for (const std::string& text : kernels->asked_for()) asked.insert(text);
+    for (const std::string& text : store->kernels().asked_for()) asked.insert(text);
     // Both ways between stages are priced, though all stages may be in one node or all in others.
     const std::vector<bool> in_node = simulated.sends_in_node();
     const auto n_in_node = std::count(in_node.begin(), in_node.end() - 1, true);

@@ -168,11 +168,12 @@ TEST_CASE("skipping numbers of micro-batches that cannot win changes nothing") {
     LocalSearchSolver solver;
     const double best_s = plan_global_batch(lengths, items, cluster, {.seed = 7}, solver).time_s;
     double least_s = std::numeric_limits<double>::infinity();
-    const std::size_t fewest = flexsp::fewest_chunks(lengths, items, cluster.capacity_tokens());
+    flexsp::Chunker chunker(lengths, items);
+    const std::size_t fewest = chunker.fewest_chunks(cluster.capacity_tokens());
     for (std::size_t n = fewest; n < fewest + 5 && n <= items.size(); ++n) {
       double time_s = 0;
       bool all = true;
-      for (std::vector<ItemIndex>& part : flexsp::chunks(lengths, items, n)) {
+      for (std::vector<ItemIndex>& part : chunker.chunks(n)) {
         Lengths ascending;
         for (const ItemIndex item : part) ascending.push_back(lengths[item]);
         std::ranges::sort(ascending);
@@ -301,8 +302,10 @@ TEST_CASE("flexsp reads its options") {
   const auto as_is = [](OptionValues&) {};
   CHECK(refusal(setting_of(8, {1, 2, 4}, nullptr), as_is) ==
         "flexsp: the setting has no solver for its integer programs");
-  CHECK(refusal(setting, [](OptionValues& o) { o.set("min_sp", 8); }) == "flexsp: no group has min_sp = 8 GPUs");
-  CHECK(refusal(setting, [](OptionValues& o) { o.set("costs", "guess"); }) == "flexsp: unknown costs \"guess\"");
+  CHECK(refusal(setting, [](OptionValues& o) { o.set("min_sp", 8); }) ==
+        "flexsp: no group has min_sp = 8 GPUs");
+  CHECK(refusal(setting, [](OptionValues& o) { o.set("costs", "guess"); }) ==
+        "flexsp: unknown costs \"guess\"");
   BatchSetting unpriced = setting;
   unpriced.groups[0].cost = {};
   CHECK(refusal(unpriced, as_is) == "flexsp: costs \"profile\" need groups that are priced");

@@ -118,8 +118,9 @@ TEST_CASE("chunks are those of the plain dynamic programme, ties included, and n
   for (int repeat = 0; repeat < 300; ++repeat) {
     const std::size_t n = 1 + uniform_up_to(generator, 11);
     const Lengths lengths = random_lengths(generator, n, repeat % 2 == 0 ? 4 : 5000);
-    for (std::size_t k = 1; k <= n; ++k) {
-      for (const flexsp::ChunkOrder order : {flexsp::ChunkOrder::sorted, flexsp::ChunkOrder::distribution}) {
+    for (const flexsp::ChunkOrder order : {flexsp::ChunkOrder::sorted, flexsp::ChunkOrder::distribution}) {
+      flexsp::Chunker chunker(lengths, all_items(lengths), order);
+      for (std::size_t k = 1; k <= n; ++k) {
         Lengths ordered = lengths;
         if (order == flexsp::ChunkOrder::sorted) std::ranges::sort(ordered, std::greater());
         const auto cost = [&](std::size_t j, std::size_t i) {
@@ -130,7 +131,7 @@ TEST_CASE("chunks are those of the plain dynamic programme, ties included, and n
         const auto [ends, largest] = plain_cut(n, k, cost, combine);
         std::vector<std::size_t> ours;
         Lengths together;
-        for (const auto& chunk : flexsp::chunks(lengths, all_items(lengths), k, order)) {
+        for (const auto& chunk : chunker.chunks(k)) {
           for (const ItemIndex item : chunk) together.push_back(lengths[item]);
           ours.push_back(together.size());
         }
@@ -149,18 +150,19 @@ TEST_CASE("chunks are those of the plain dynamic programme, ties included, and n
     }
   }
   const Lengths two = {1, 2};
-  CHECK_THROWS_WITH(flexsp::chunks(two, all_items(two), 3), "n_chunks: expected 1..2, got 3");
+  CHECK_THROWS_WITH(flexsp::Chunker(two, all_items(two)).chunks(3), "n_chunks: expected 1..2, got 3");
 }
 
 TEST_CASE("the fewest chunks are those that the cluster can hold") {
   const Lengths lengths = {60, 60, 60};
-  CHECK(flexsp::fewest_chunks(lengths, all_items(lengths), 200) == 1);
+  flexsp::Chunker chunker(lengths, all_items(lengths));
+  CHECK(chunker.fewest_chunks(200) == 1);
   // 180 = 180 is not less than the capacity: the published code wants room to spare.
-  CHECK(flexsp::fewest_chunks(lengths, all_items(lengths), 180) == 2);
+  CHECK(chunker.fewest_chunks(180) == 2);
   // ceil(180 / 100) = 2 chunks would have 120 tokens in one of them.
-  CHECK(flexsp::fewest_chunks(lengths, all_items(lengths), 100) == 3);
+  CHECK(chunker.fewest_chunks(100) == 3);
   // Nothing holds 60 < 60, and there are no more than three chunks to have.
-  CHECK(flexsp::fewest_chunks(lengths, all_items(lengths), 60) == 3);
+  CHECK(chunker.fewest_chunks(60) == 3);
 }
 
 TEST_CASE("our own prices become a straight line between half a pack and a whole one") {

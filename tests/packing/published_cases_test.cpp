@@ -558,8 +558,8 @@ void check_chunking(const json& c) {
   json chunks = json::array();
   json sums = json::array();
   for (const auto& chunk :
-       flexsp::chunks(lengths, items, c["input"]["chunks"],
-                      sorted ? flexsp::ChunkOrder::sorted : flexsp::ChunkOrder::distribution)) {
+       flexsp::Chunker(lengths, items, sorted ? flexsp::ChunkOrder::sorted : flexsp::ChunkOrder::distribution)
+           .chunks(c["input"]["chunks"])) {
     Lengths part;
     for (const ItemIndex item : chunk) part.push_back(lengths[item]);
     sums.push_back(std::accumulate(part.begin(), part.end(), std::int64_t{0}));

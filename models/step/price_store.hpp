@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "models/layers/layer_basis.hpp"
+#include "models/step/kernel_pricer.hpp"
+#include "models/step/step_price.hpp"
+
+namespace packsim {
+
+/// Exactly priced numbers of tokens on a GPU.
+using TokenGrid = std::map<std::int64_t, TokenPrices>;
+
+/// What is priced of one job, for all of its plans: its kernels, and numbers of tokens. Only one thread may
+/// use an object.
+class PriceStore {
+ public:
+  /// Both are kept by reference.
+  PriceStore(const HardwareProfile& profile, const Cluster& cluster) : kernels_(profile, cluster) {}
+
+  KernelPricer& kernels() { return kernels_; }
+  /// The grid of all plans with the same LayerBasis.
+  const std::shared_ptr<TokenGrid>& grid_of(const ParallelPlan& plan);
+  /// Deletes the grids of plans that no pricer has.
+  void forget_unused_grids();
+
+ private:
+  KernelPricer kernels_;
+  struct KnownGrid {
+    LayerBasis basis;
+    std::shared_ptr<TokenGrid> grid;
+  };
+  std::vector<KnownGrid> grids_;
+};
+
+}  // namespace packsim

@@ -42,8 +42,13 @@ stage_cuda() {
   if [ -z "$(PATH=$PATH:/usr/local/cuda/bin command -v nvcc || true)" ]; then return 0; fi
   configure -S calibration/microbench -B build-cuda -DPACKSIM_WERROR=ON && build build-cuda && run_tests build-cuda
 }
-# Each source compiled by itself: in the other builds a folder is one unit, which hides a missing include.
-stage_files() { configure --preset dev -DPACKSIM_TESTS=OFF -DCMAKE_CXX_FLAGS_DEBUG=-O0 && build build-dev; }
+# Each source by itself: in the other builds a folder is one unit, which hides a missing include. The compiler only reads it, which
+# saves a quarter of its time; an empty object says that it did.
+stage_files() {
+  configure --preset dev -B build-files -DPACKSIM_TESTS=OFF \
+    -DCMAKE_CXX_COMPILE_OBJECT='<CMAKE_CXX_COMPILER> <DEFINES> <INCLUDES> <FLAGS> -fsyntax-only <SOURCE> && touch <OBJECT>' &&
+    ninja -C build-files -t targets all | sed -n 's/\.o: .*/.o/p' | xargs -n 2000 ninja -C build-files -j "$jobs"
+}
 
 case ${1:-} in
   check) stages=(deps build python tests install) ;;

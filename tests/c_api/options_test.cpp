@@ -33,7 +33,7 @@ std::string answer_of_c(packsim_pack_request request, const std::vector<packsim_
 
 }  // namespace
 
-TEST_CASE("C takes the default and both ends of every option, and refuses what is outside") {
+TEST_CASE("C takes the default and both ends of every option, and refuses what is outside", "[plain]") {
   packsim_test::for_each_option_case([](const Strategy& strategy, const Option& option, const auto& one) {
     const std::string text = text_of(one.value);
     CAPTURE(strategy.name, option.name, text);

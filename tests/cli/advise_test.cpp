@@ -77,7 +77,7 @@ TEST_CASE("each line of an advice is what a run with its settings takes", "[plai
   }
 }
 
-TEST_CASE("Where GPUs wait for their hosts, advice says what would launch less") {
+TEST_CASE("Where GPUs wait for their hosts, advice says what would launch less", "[plain]") {
   const TemporaryFolder folder;
   std::string text = scenario("qwen2.5-7b", 1, R"({"strategy": "isf", "capacity_tokens": 256})");
   text.replace(text.find("deepspeed-ulysses-h100"), 22, "transformers-h100");

@@ -22,7 +22,7 @@ using packsim_test::write_text;
 
 namespace {
 
-constexpr const char* kScenario = R"({"format": 1, "name": "small", "model": "llama3.1-8b",
+constexpr const char* kSweptScenario = R"({"format": 1, "name": "small", "model": "llama3.1-8b",
   "cluster": {"type": "h100-sxm-80gb", "nodes": 2, "gpu_hour_price": 2.5}, "profile": "deepspeed-ulysses-h100",
   "training": {"tokens_per_iteration": 262144}, "lengths": {"mix": [{"source": "qmsum.csv"}]},
   "strategies": [{"strategy": "isf", "capacity_tokens": 65536, "sp_degree": 4},
@@ -38,7 +38,7 @@ constexpr const char* kGrid = R"({
            {"training.zero_stage": [0, 3], "cluster.nic_bytes_per_s": [4e11, 2e11]}]})";
 
 void write_job(const TemporaryFolder& folder) {
-  write_text(folder / "s.json", kScenario);
+  write_text(folder / "s.json", kSweptScenario);
   write_text(folder / "grid.json", kGrid);
 }
 

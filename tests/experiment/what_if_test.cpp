@@ -62,7 +62,8 @@ TEST_CASE("What is free takes no time at either level") {
   }
 }
 
-TEST_CASE("Where all exchange is free, no transfer shares a link: both levels take the same time") {
+TEST_CASE("Where all exchange is free, no transfer shares a link: both levels take the same time",
+          "[plain]") {
   const std::string all = R"(["sequence", "tensor", "expert", "pipeline", "states"])";
   for (const char* parallelism :
        {"", R"("tp_degree": 2, "pp_degree": 2)", R"("overlaps_states": true, "shard_degree": 8)"}) {

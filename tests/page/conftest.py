@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from jobs import jobs, write_report
 from playwright.sync_api import Browser, sync_playwright
-from view import PROGRAM, SCHEMES, WIDTHS_PX, Scheme, View, expect_none, opened, start_browser
+from view import PROGRAM, WINDOWS, Scheme, View, expect_none, opened, start_browser
 
-_windows = [(name, width, scheme) for name in jobs() for width in WIDTHS_PX for scheme in SCHEMES]
+_windows = [(name, width, scheme) for name in jobs() for width, scheme in WINDOWS]
 # What a page does depends little on its colours, and much on its width and names.
 _used_windows: list[tuple[str, int, Scheme]] = [
     ("plain", 1280, "light"),

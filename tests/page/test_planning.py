@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from planning_pages import write_page
 from playwright.sync_api import Browser, Page
-from view import PROGRAM, SCHEMES, SMALLEST_TEXT_PX, WIDTHS_PX, View, expect_none, opened
+from view import PROGRAM, SMALLEST_TEXT_PX, WINDOWS, View, expect_none, opened
 
 LARGEST_PAGE_BYTES = 5_000_000
 LONGEST_CHANGE_MS = 100
@@ -30,7 +30,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Pages:
     return cache(lambda name: write_page(PROGRAM, name, folder))
 
 
-_windows = [(name, width, scheme) for name in PAGES for width in WIDTHS_PX for scheme in SCHEMES]
+_windows = [(name, width, scheme) for name in PAGES for width, scheme in WINDOWS]
 
 
 @pytest.fixture(scope="module", params=_windows, ids=lambda window: "-".join(map(str, window)))

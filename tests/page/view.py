@@ -26,6 +26,8 @@ from playwright.sync_api import (
 Scheme = Literal["light", "dark"]
 WIDTHS_PX = (1280, 768, 390)
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")
+# The dark differs in its colours alone, and those do not depend on the width.
+WINDOWS = [(width, s) for width in WIDTHS_PX for s in SCHEMES if s == "light" or width == WIDTHS_PX[0]]
 HEIGHT_PX = 800
 SMALLEST_TEXT_PX = 11
 CHROMIUM = "/usr/bin/chromium"

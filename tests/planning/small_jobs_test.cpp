@@ -380,7 +380,7 @@ TEST_CASE("A small job has no more iterations than its tokens need, even if more
   CHECK(small_job(setting, costs, lengths, given, limits).size() == 6);
 }
 
-TEST_CASE("A small job gets the same plan every time") {
+TEST_CASE("A small job gets the same plan every time", "[plain]") {
   for (const Ties& ties : kTies) {
     SmallDraws draws(17);
     const BatchSetting setting = random_setting(draws, ties);

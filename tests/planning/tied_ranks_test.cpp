@@ -10,6 +10,7 @@
 #include "packing/pack.hpp"
 #include "packing/planner/compose_rounds.hpp"
 #include "planning/planned_time.hpp"
+#include "tests/trials.hpp"
 
 using namespace packsim;
 
@@ -124,7 +125,7 @@ TEST_CASE("rounds of few items come near the best of all assignments", "[plain]"
 
 TEST_CASE("an iteration of tied ranks has one SP degree, and every sample is trained once") {
   std::mt19937 generator(3);
-  for (int trial = 0; trial < 60; ++trial) {
+  for (int trial = 0; trial < packsim_test::trials(60); ++trial) {
     const RoundShape shape = trial % 3 == 0   ? RoundShape{}
                              : trial % 3 == 1 ? RoundShape{.fill_rounds = 3}
                                               : RoundShape{.fill_rounds = 0.75, .multiple = 4};
@@ -156,7 +157,7 @@ TEST_CASE("an iteration of tied ranks has one SP degree, and every sample is tra
 
 TEST_CASE("sorting samples out by degree takes no longer than one degree for all") {
   std::mt19937 generator(9);
-  for (int trial = 0; trial < 20; ++trial) {
+  for (int trial = 0; trial < packsim_test::trials(20); ++trial) {
     const std::vector<std::int32_t> lengths = random_lengths(generator, 2000, 350);
     const RoundShape shape{.fill_rounds = 2};
     const BatchSetting all = setting_of(8, 1600, {1, 4}, shape);

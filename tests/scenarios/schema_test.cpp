@@ -104,7 +104,7 @@ TEST_CASE("Every key that a reader knows is in the schema, but for those that it
   CHECK(n_keys > 500);  // 25 strategies of over 20 keys
 }
 
-TEST_CASE("The schema has a reader's types, limits, names and required keys") {
+TEST_CASE("The schema has a reader's types, limits, names and required keys", "[plain]") {
   CHECK(at("/training/zero_stage")["minimum"] == 0);
   CHECK(at("/training/zero_stage")["maximum"] == 3);
   CHECK(at("/cluster/gpu_hour_price")["exclusiveMinimum"] == 0);
@@ -158,7 +158,7 @@ TEST_CASE("The network of a cluster type is a name, a graph or numbers, each wit
   }
 }
 
-TEST_CASE("A strategy takes its own options and no others") {
+TEST_CASE("A strategy takes its own options and no others", "[plain]") {
   const Json strategy = at("/strategies/[]");
   CHECK(strategy["required"] == Json({"strategy"}));
   CHECK(strategy["allOf"].size() == strategies().size());

@@ -10,6 +10,7 @@
 #include "sim/run/alike_ranks.hpp"
 #include "sim/run/run_step.hpp"
 #include "tests/sim/run/random_run.hpp"
+#include "tests/trials.hpp"
 
 namespace packsim {
 namespace {
@@ -29,7 +30,7 @@ bool same(const SimulatedRun& a, const SimulatedRun& b) {
 TEST_CASE("ZeRO 1 without overlap: steps and idle time are sums over ranks and packs") {
   std::mt19937 generator(21);
   const auto below = [&](int n) { return static_cast<int>(generator() % static_cast<std::uint32_t>(n)); };
-  for (int i = 0; i < 500; ++i) {
+  for (int i = 0; i < packsim_test::trials(500); ++i) {
     TokenPrices tokens;
     tokens.layers[0].forward = phase_of({computed(below(1000)), attended()});
     tokens.layers[0].backward = phase_of({attended(), computed(below(1000))});
@@ -98,7 +99,7 @@ TEST_CASE("ZeRO 1 without overlap: steps and idle time are sums over ranks and p
 TEST_CASE("Fractions add up to 1, and both levels of detail agree on them and on every step") {
   RandomSteps steps(22);
   std::mt19937 generator(22);
-  for (int i = 0; i < 1000; ++i) {
+  for (int i = 0; i < packsim_test::trials(1000); ++i) {
     const RandomRun random = random_run(steps, generator);
     const SimulatedRun coarse = simulate(random.schedule, random.groups);
     const SimulatedRun fine = simulate(random.schedule, random.groups, {.detail = StepDetail::stages});
@@ -120,7 +121,7 @@ TEST_CASE("Ranks that do the same may be simulated once") {
   std::mt19937 generator(23);
   std::uint64_t n_full = 0;
   std::uint64_t n_merged = 0;
-  for (int i = 0; i < 1000; ++i) {
+  for (int i = 0; i < packsim_test::trials(1000); ++i) {
     const RandomRun random = random_run(steps, generator);
     for (const StepDetail detail : {StepDetail::micro_batches, StepDetail::stages}) {
       for (const double slow_down : {1.0, 1.3}) {
@@ -144,7 +145,7 @@ TEST_CASE("Passes whose times are known take what they take without") {
   RandomSteps steps(25);
   std::mt19937 generator(25);
   int n_known = 0;
-  for (int i = 0; i < 3000; ++i) {
+  for (int i = 0; i < packsim_test::trials(3000); ++i) {
     const RandomRun random = random_run(steps, generator);
     IterationRanks iteration_ranks(random.schedule, random.groups, {});
     StepArena with_times{StepOptions()};
@@ -163,7 +164,7 @@ TEST_CASE("Passes whose times are known take what they take without") {
         REQUIRE(a.work[lane].by_cause_ns == b.work[lane].by_cause_ns);
     }
   }
-  CHECK(n_known > 1000);
+  CHECK(n_known > packsim_test::trials(1000));
 }
 
 TEST_CASE(
@@ -172,7 +173,7 @@ TEST_CASE(
   std::mt19937 generator(24);
   std::uint64_t n_each = 0;
   std::uint64_t n_merged = 0;
-  for (int i = 0; i < 2000; ++i) {
+  for (int i = 0; i < packsim_test::trials(2000); ++i) {
     const RandomRun random = random_run(steps, generator);
     const SimulatedRun merged = simulate(random.schedule, random.groups);
     // The engine rounds this to no slow-down at all, but exchanges are then made one by one.
@@ -218,7 +219,7 @@ TEST_CASE("Ranks that share experts are alike only together") {
 TEST_CASE("Slowed down by communication, a run's causes still add up") {
   RandomSteps steps(24);
   std::mt19937 generator(24);
-  for (int i = 0; i < 300; ++i) {
+  for (int i = 0; i < packsim_test::trials(300); ++i) {
     const RandomRun random = random_run(steps, generator);
     for (const StepDetail detail : {StepDetail::micro_batches, StepDetail::stages}) {
       const SimulatedRun run = simulate(random.schedule, random.groups, {.detail = detail, .slow_down = 1.4});
@@ -232,7 +233,7 @@ TEST_CASE("Slowed down by communication, a run's causes still add up") {
 TEST_CASE("Packs that share a price run as if each had its own, to the last bit") {
   RandomSteps steps(26);
   std::mt19937 generator(26);
-  for (int i = 0; i < 200; ++i) {
+  for (int i = 0; i < packsim_test::trials(200); ++i) {
     const RandomRun random = random_run(steps, generator);
     // Packs 4 to 7 cost what 0 to 3 do.
     std::vector<PricedGroup> own = random.groups;
@@ -261,7 +262,7 @@ TEST_CASE("Packs that share a price run as if each had its own, to the last bit"
 TEST_CASE("The same run twice is the same to the last bit, whatever ran before") {
   RandomSteps steps(25);
   std::mt19937 generator(25);
-  for (int i = 0; i < 200; ++i) {
+  for (int i = 0; i < packsim_test::trials(200); ++i) {
     const RandomRun random = random_run(steps, generator);
     const SimulationOptions options{.detail = StepDetail::stages, .slow_down = 1.2};
     REQUIRE(same(simulate(random.schedule, random.groups, options),

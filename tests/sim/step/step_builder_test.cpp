@@ -5,6 +5,7 @@
 
 #include "sim/engine/op_account.hpp"
 #include "tests/sim/step/random_steps.hpp"
+#include "tests/trials.hpp"
 
 // What must hold of any step, on random ones.
 
@@ -32,7 +33,7 @@ Cluster one_gpu_nodes(int n_nodes, double bytes_per_s) {
 
 TEST_CASE("Both levels of detail end a step in the same nanosecond where nothing contends") {
   RandomSteps steps(1);
-  for (int i = 0; i < 8000; ++i) {
+  for (int i = 0; i < packsim_test::trials(8000); ++i) {
     const RandomStep step = steps.next();
     const ParallelPlan& plan = step.plan.plan;
     CAPTURE(i, plan.zero_stage, plan.execution.overlaps_states, plan.sequence.ring, plan.pp_degree,
@@ -43,7 +44,7 @@ TEST_CASE("Both levels of detail end a step in the same nanosecond where nothing
 
 TEST_CASE("Both levels of detail book the same work by cause, and it adds up") {
   RandomSteps steps(2);
-  for (int i = 0; i < 2000; ++i) {
+  for (int i = 0; i < packsim_test::trials(2000); ++i) {
     const RandomStep step = steps.next();
     const std::vector<WorkTime> coarse = work_of(step, StepDetail::micro_batches);
     const std::vector<WorkTime> fine = work_of(step, StepDetail::stages);
@@ -63,7 +64,7 @@ TEST_CASE("A builder that is used again makes the same graph as a new one") {
     StepBuilder used(detail, nullptr);
     OpGraph graph;
     OpEngine engine;
-    for (int i = 0; i < 500; ++i) {
+    for (int i = 0; i < packsim_test::trials(500); ++i) {
       const RandomStep step = steps.next();
       used.build(step.ranks, graph);
       REQUIRE(engine.run(graph, nullptr, {}, {}).ns == step_ns(step.ranks, detail));
@@ -73,7 +74,7 @@ TEST_CASE("A builder that is used again makes the same graph as a new one") {
 
 TEST_CASE("A step takes no less than any of its GPUs works") {
   RandomSteps steps(4);
-  for (int i = 0; i < 2000; ++i) {
+  for (int i = 0; i < packsim_test::trials(2000); ++i) {
     const RandomStep step = steps.next();
     const std::int64_t end_ns = step_ns(step.ranks, StepDetail::stages);
     for (const WorkTime& work : work_of(step, StepDetail::stages)) REQUIRE(end_ns >= work.total_ns);
@@ -82,7 +83,7 @@ TEST_CASE("A step takes no less than any of its GPUs works") {
 
 TEST_CASE("A longer pack, a slower GPU and one more rank never end a step earlier") {
   RandomSteps steps(5);
-  for (int i = 0; i < 2000; ++i) {
+  for (int i = 0; i < packsim_test::trials(2000); ++i) {
     RandomStep step = steps.next();
     // What a full queue of launches takes is an estimate, which is not monotonic to the nanosecond.
     for (MicroBatchPrice& price : step.prices) price.host = {};
@@ -106,7 +107,7 @@ TEST_CASE("Busy, exposed and idle time of a GPU add up to the step; only what it
   OpEngine engine;
   OpAccount account;
   int n_shorter = 0;
-  for (int i = 0; i < 1000; ++i) {
+  for (int i = 0; i < packsim_test::trials(1000); ++i) {
     const RandomStep step = steps.next();
     builder.build(step.ranks, graph);
     const SimTime end = engine.run(graph, nullptr, {}, {});
@@ -134,7 +135,7 @@ TEST_CASE("Busy, exposed and idle time of a GPU add up to the step; only what it
 
 TEST_CASE("Wide links change no step") {
   RandomSteps steps(7);
-  for (int i = 0; i < 2000; ++i) {
+  for (int i = 0; i < packsim_test::trials(2000); ++i) {
     const RandomStep step = steps.next();
     const Topology wide(one_gpu_nodes(step.plan.plan.n_gpus, 1e15));
     for (const StepDetail detail : {StepDetail::micro_batches, StepDetail::stages}) {
@@ -147,7 +148,7 @@ TEST_CASE("Wide links change no step") {
 TEST_CASE("Narrow links never end a step earlier") {
   RandomSteps steps(8);
   int n_slower = 0;
-  for (int i = 0; i < 1000; ++i) {
+  for (int i = 0; i < packsim_test::trials(1000); ++i) {
     const RandomStep step = steps.next();
     const Topology narrow(one_gpu_nodes(step.plan.plan.n_gpus, 1e9));
     const std::int64_t alone_ns = step_ns(step.ranks, StepDetail::stages);
@@ -160,7 +161,7 @@ TEST_CASE("Narrow links never end a step earlier") {
 
 TEST_CASE("Computation that communication slows down ends between full speed and all of it slow") {
   RandomSteps steps(9);
-  for (int i = 0; i < 1000; ++i) {
+  for (int i = 0; i < packsim_test::trials(1000); ++i) {
     const RandomStep step = steps.next();
     for (const StepDetail detail : {StepDetail::micro_batches, StepDetail::stages}) {
       const std::int64_t full_ns = step_ns(step.ranks, detail);

@@ -142,8 +142,7 @@ Set        no model parallelism; ZeRO 1; gradients in bf16; gradients and
            weights travel beside computation.
            packs up to  SP  ring CP  GC layers  ZeRO  DP ranks  micro-batches
            128K          8        1         32     1         4              2
-Doubts     isf is next with 5.00 GPU-days, 25.0% more (90%: +16.6% to
-           +34.0%).
+Doubts     isf is next with 5.00 GPU-days, 25.0% more (90%: +16.6% to +34.0%).
            Not compared: too big does not fit in memory.
 
 run      GPU-days  90%  speed-up  its 90%   bound  wall  cost    MFU    ABR

@@ -54,6 +54,7 @@ const std::vector<SetMaker>& set_makers() {
       {{"steps-held-out", "steps-stack-left-out"}, validate_held_out_steps},
       {{"steps-transformers", "steps-transformers-left-out"}, validate_transformers_steps},
       {{"steps-user-stacks"}, [](const DataPaths& data) { return std::vector{validate_user_stacks(data)}; }},
+      {{"dynamic-cp"}, [](const DataPaths& data) { return std::vector{validate_dynamic_cp(data)}; }},
       {{"public-reports"}, [](const DataPaths& data) { return std::vector{validate_public_reports(data)}; }},
       {{"steps-memory"}, [](const DataPaths& data) { return std::vector{validate_step_memory(data)}; }},
   };

@@ -56,6 +56,8 @@ std::vector<ValidationSet> validate_held_out_steps(const DataPaths& data);
 std::vector<ValidationSet> validate_transformers_steps(const DataPaths& data);
 /// Steps that users of stacks have published (user_steps.json), by the profile of each stack.
 ValidationSet validate_user_stacks(const DataPaths& data);
+/// Megatron-LM's published benchmark of dynamic context parallelism.
+ValidationSet validate_dynamic_cp(const DataPaths& data);
 /// Jobs of which users and maintainers have reported memory or times (public_reports.json).
 ValidationSet validate_public_reports(const DataPaths& data);
 /// Whether the memory model lets all published steps run, as they did.

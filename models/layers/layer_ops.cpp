@@ -168,7 +168,7 @@ struct OpList {
     const double n_local = n_local_experts();
     const Launches launches = experts.layer + experts.each * n_local;
     if (launches == Launches{}) return;
-    add({.kind = LayerOp::Kind::launches, .launches = launches});
+    launch(launches);
     const auto move = [&](double bytes, bool backward_only) {
       // A device copy reads and writes every byte.
       if (bytes > 0)
@@ -283,7 +283,12 @@ struct OpList {
            .bytes = std::llround(bytes / 2 / kCopies),
            .backward_only = true});
     }
+    if (const int hops = plan.sequence.ring - 1; hops > 0) launch(style().ring + style().ring_hop * hops);
     add({.kind = LayerOp::Kind::attention, .cause = Cause::attention});
+  }
+
+  void launch(const Launches& launches) {
+    if (launches != Launches{}) add({.kind = LayerOp::Kind::launches, .launches = launches});
   }
 
   // A weight in fp32 becomes bf16 and its gradient fp32, and so do the input where it is in fp32, which comes

@@ -79,13 +79,14 @@ struct HostCosts {
   double gather_s = 0;             ///< for the weights of a unit, such as a layer, in each pass
   double reduce_s = 0;             ///< for its gradients, in each backward pass
   int loss_reads = 0;              ///< ExecutionStyle::loss_reads
+  int ring_reads = 0;              ///< KernelStyle::varlen_ring_reads
 
   /// Those of a host that takes `factor` times as long.
   HostCosts operator*(double factor) const {
     return {factor * launch_s, factor * recomputed_launch_s,
             factor * layer_s,  factor * attention_s,
             factor * gather_s, factor * reduce_s,
-            loss_reads};
+            loss_reads,        ring_reads};
   }
 };
 

@@ -375,7 +375,7 @@ MicroBatchPrice StepPricer::with_attention(std::int64_t tokens, const PackAttent
   price.attention_forward = ring(attention.forward, tokens_per_gpu, false);
   price.attention_backward = ring(attention.backward, tokens_per_gpu, true);
   price.host = host_costs();
-  if (!attention.is_varlen) price.host.attention_s = 0;
+  if (!attention.is_varlen) price.host.attention_s = price.host.ring_reads = 0;
   if (plan_.offload.activations && !factors_.free_exchange.has(Cause::states))
     price_host_copies(price, tokens_per_gpu);
   if (plan_.pp_degree > 1 && !factors_.free_exchange.has(Cause::pipeline)) {
@@ -401,7 +401,8 @@ HostCosts StepPricer::host_costs() const {
           .reduce_s = travels_by_layer(plan_) && reduces_every_micro_batch(plan_)
                           ? plan_.execution.shards->reduce_launches * launch_s
                           : 0,
-          .loss_reads = plan_.execution.loss_reads};
+          .loss_reads = plan_.execution.loss_reads,
+          .ring_reads = plan_.sequence.ring > 1 ? style.varlen_ring_reads : 0};
 }
 
 // Each copy runs beside the pass of its layer.

@@ -2,6 +2,8 @@
 
 #include <string_view>
 
+#include "models/styles/launches.hpp"
+
 namespace packsim {
 
 /// What a stack launches for one pass of a part of a layer that is neither a matrix product nor attention.
@@ -51,6 +53,10 @@ struct KernelStyle {
   // and of keys and values together.
   double attention_launches = 1;
   double attention_backward_launches = 1;
+  // Ring attention: what its first step, beside the kernels of attention on one GPU, and each further one
+  // launch.
+  Launches ring = {};
+  Launches ring_hop = {};
   double query_copy_bytes = 0;
   double key_value_copy_bytes = 0;
 
@@ -75,6 +81,9 @@ struct KernelStyle {
       1;                       ///< of one launch in a recomputed layer, whose tensors are packed and unpacked
   double layer_launches = 0;   ///< in each pass through a layer, beside its kernels
   double varlen_launches = 0;  ///< of attention over several documents, in each pass through a layer
+  /// How often the host waits for the GPU in each layer's backward pass of ring attention over several
+  /// documents, because it reads a value.
+  int varlen_ring_reads = 0;
   double tensor_launches = 0;  ///< in each step, for every tensor that is trained
 
   double kept_of_norm(bool is_gemma) const { return is_gemma ? gemma_norm_kept_bytes : norm_kept_bytes; }

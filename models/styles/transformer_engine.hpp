@@ -8,11 +8,23 @@ namespace packsim {
 /// values one product, and weight gradients add up in the product that makes them. Its modules cost the host
 /// more than PyTorch's: 91 against 33 us a linear layer from a Grace CPU (NVIDIA/TransformerEngine, issue
 /// 2053), nearly the same since 2026 (issue 2126).
+///
+/// Ring attention is AttnFuncWithCPAndKVP2P of transformer_engine/pytorch/attention/dot_product_attention/
+/// context_parallel.py at d0067d0d, for packed documents by FlashAttention, counted by reading. Forward, each
+/// step divides the documents' limits (2), runs attention and corrects the output (1), and each hop sends and
+/// receives (2), takes halves (1.5 on average) and corrects the softmax's sums (1); once, two limits are
+/// divided, keys and values and the sums copied, and zeros made. Backward, each step sends and receives (2),
+/// runs attention (3) and adds up three gradients, and each hop takes halves (2.5); once, half of the sums
+/// and the keys and values are copied, and three gradients cleared behind the last document, for which the
+/// host reads where that ends (2 each).
 inline constexpr KernelStyle kTransformerEngineKernels = [] {
   KernelStyle style = kFusedKernels;
   style.name = "transformer_engine";
   style.text = "Megatron-Core with Transformer Engine's fused modules";
   style.attention_backward_launches = 3;
+  style.ring = {.forward = 5 + 3, .backward = 2 + 6 + 5};
+  style.ring_hop = {.forward = 1 + 3 + 4.5, .backward = 3 + 5 + 2.5};
+  style.varlen_ring_reads = 1;  // three, one after another
   style.launch_cost = 1.5;
   style.recomputed_launch_cost = 1.5;
   style.memory_error = 0.1;

@@ -62,6 +62,11 @@ WaitingEnd waiting_end(const PricedPhase& phase) {
   return end;
 }
 
+// How often the host waits in a phase behind its attention.
+int reads_of(const PricedPhase& phase, const SegmentPlace& place, const HostCosts& host) {
+  return phase.attention && place.phase == LayerPhase::backward ? host.ring_reads : 0;
+}
+
 // Calls visit(const LaunchedPhases&) for the phases of `times` of a part's layers, one layer's phases at a
 // time.
 template <typename Visit>
@@ -93,7 +98,7 @@ void visit_part(const MicroBatchPrice& price, const PassList& pass, const PassPa
       add(end.n_launches, 0, end.run_ns, end.n_waits);
     } else {
       const bool is_read = !pass.is_forward() && part.kind == PassPart::Kind::head && host.loss_reads > 1;
-      add(phase.n_kernels, beside_s, run_ns, is_read ? 1 : 0);
+      add(phase.n_kernels, beside_s, run_ns, reads_of(phase, place, host) + (is_read ? 1 : 0));
     }
   });
 }
@@ -106,8 +111,8 @@ void for_each_launched(const MicroBatchPrice& price, const ChunkShape& chunk, Vi
     const PassList pass(price, chunk, is_forward);
     pass.for_each_part([&](const PassPart& part) {
       bool waits = false;
-      pass.for_each_phase(part, [&](const PricedPhase& phase, const SegmentPlace&) {
-        waits = waits || phase.has_host_waits;
+      pass.for_each_phase(part, [&](const PricedPhase& phase, const SegmentPlace& place) {
+        waits = waits || phase.has_host_waits || reads_of(phase, place, price.host) > 0;
       });
       const int at_once = waits ? 1 : part.times;
       for (int done = 0; done < part.times; done += at_once) visit_part(price, pass, part, at_once, visit);

@@ -114,6 +114,41 @@ TEST_CASE("Attention over several documents costs the host of eager code more") 
   CHECK(more_s == Approx(8 * 2 * kEagerKernels.varlen_launches * 1e-3));
 }
 
+TEST_CASE("Ring attention of Transformer Engine launches for the ring and for each of its hops") {
+  ParallelPlan plan{.n_gpus = 8};
+  const auto of_ring = [&](const KernelStyle& style, int ring) {
+    plan.sequence.ring = ring;
+    return layer_launches(kLlama8b, style, plan);
+  };
+  const auto [forward, backward] = of_ring(kTransformerEngineKernels, 1);
+  for (const int ring : {2, 4, 8}) {
+    const auto [more_forward, more_backward] = of_ring(kTransformerEngineKernels, ring);
+    CHECK(more_forward - forward == Approx(8 + 8.5 * (ring - 1)));
+    CHECK(more_backward - backward == Approx(13 + 10.5 * (ring - 1)));
+  }
+  // Of others nothing is counted.
+  CHECK(of_ring(kEagerKernels, 4) == of_ring(kEagerKernels, 1));
+}
+
+TEST_CASE("Behind ring attention over several documents the host reads where they end, backward") {
+  ParallelPlan plan = plan_of(kTransformerEngineKernels, 1e-5);
+  plan.n_gpus = 4;
+  plan.sequence.ring = 4;
+  Pricing pricing(kLlama8b, plan);
+  const auto reads = [&](const Lengths& lengths) {
+    double sum = 0;
+    for (const LaunchedPhases& phases :
+         launched_phases(pricing.pricer.micro_batch(32'768, lengths), kEightLayers))
+      sum += phases.n_waits;
+    return sum;
+  };
+  CHECK(reads({16'384, 16'384}) == 8);
+  CHECK(reads({32'768}) == 0);
+  // A host that reads in every layer is never ahead by more than a layer.
+  const MicroBatchPrice price = pricing.pricer.micro_batch(32'768, Lengths{16'384, 16'384});
+  CHECK(host_wait(price, kEightLayers).most_ahead_ns == 0);
+}
+
 TEST_CASE("Styles launch what PyTorch's dispatcher counts, within 5 %") {
   struct Counted {
     const char* family;

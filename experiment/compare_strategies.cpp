@@ -74,9 +74,9 @@ void set_speedups(Report& report) {
   };
   for (StrategyResult& run : report.runs) {
     if (!run.times) continue;
-    const double more_tokens = tokens(run) / tokens(*baseline);
+    const double token_ratio = tokens(run) / tokens(*baseline);
     const TimeRatio ratio = gpu_day_ratio(*baseline, run);
-    run.speedup = {more_tokens * ratio.value, more_tokens * ratio.low, more_tokens * ratio.high};
+    run.speedup = {token_ratio * ratio.value, token_ratio * ratio.low, token_ratio * ratio.high};
   }
 }
 

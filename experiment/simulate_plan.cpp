@@ -73,10 +73,24 @@ RunTimes times_of(const SimulatedRun& run, int n_gpus) {
   return times;
 }
 
+// [n_groups] The part of the tokens that each group trains.
+std::vector<double> token_parts(const PlannedStrategy& plan) {
+  std::vector<double> parts;
+  double all = 0;
+  for (const std::vector<MicroBatch>& batches : plan.batches) {
+    double& tokens = parts.emplace_back();
+    for (const MicroBatch& batch : batches) tokens += static_cast<double>(batch.tokens);
+    all += tokens;
+  }
+  for (double& part : parts) part /= std::max(all, 1.0);
+  return parts;
+}
+
 // Sets the evidence and the 90 % interval of the times.
-void set_certainty(const Scenario& scenario, std::span<const ParallelPlan> plans, const PriceAccount& account,
+void set_certainty(const Scenario& scenario, const PlannedStrategy& plan, const PriceAccount& account,
                    const SimulatedRun& run, RunTimes& times) {
-  const PriceBasis basis = price_basis(scenario, plans, run.fraction, run.busiest_fraction, account);
+  const PriceBasis basis =
+      price_basis(scenario, plan.plans, token_parts(plan), run.fraction, run.busiest_fraction, account);
   times.evidence = basis.evidence;
   times.evidence_by_cause = basis.evidence_by_cause;
   times.errors = basis.uncertainty.errors;
@@ -137,7 +151,7 @@ void set_times(const Scenario& scenario, const StrategySpec& spec, const Planned
   });
   result.times = times_of(run, n_gpus);
   result.times->utilisation = utilisation(scenario, plan, run.total_s);
-  set_certainty(scenario, plan.plans, account_of(plan, priced), run, *result.times);
+  set_certainty(scenario, plan, account_of(plan, priced), run, *result.times);
   if (!options.only_times) {
     result.times->slowest_steps = slowest_steps(plan.schedule, plan.batches, run.step_s, abr, kSlowestSteps);
     result.times->timelines = timelines(plan, priced, simulation, run.step_s);

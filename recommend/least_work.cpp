@@ -106,10 +106,7 @@ BoundSpace space_of(const Scenario& scenario, const Job& job, const std::vector<
     }
   }
   for (const ParallelPlan& plan : plans) {
-    for (int degree = 1; degree <= scenario.cluster.n_gpus(); degree *= 2) {
-      for (const ParallelPlan& shared : plans_of_degree(job, plan, degree))
-        space.sequences.push_back(shared.sequence);
-    }
+    std::ranges::copy(ways_to_share(job, plan), std::back_inserter(space.sequences));
   }
   return space;
 }

@@ -108,8 +108,7 @@ AnyStackFit::AnyStackFit(const std::vector<PublishedStep>& steps, ClusterHardwar
     const SimulatedStep simulated = simulate_at(step, hardware.on(step.cluster), factor_without(stack));
     std::array<double, kNCauses> fraction = simulated.by_cause_s;
     for (double& part : fraction) part /= simulated.step_s;
-    const std::vector<ProfileDoubt> doubts =
-        profile_doubts(bare, step.model, step.cluster, std::span(&step.plan, 1));
+    const std::vector<ProfileDoubt> doubts = profile_doubts(bare, step.model, step.cluster, step.plan);
     const bool is_fitted = scope_.has_gpu(step.cluster.gpu.driver_name);
     steps_.push_back({.stack = stack,
                       .distance = std::abs(std::log(simulated.step_s / step.step_time_s)),

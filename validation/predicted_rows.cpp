@@ -42,8 +42,7 @@ ValidationRow PredictedRows::row(const PublishedStep& step, const FrameworkProfi
   row.error = relative_error(row.predicted, row.published);
   std::array<double, kNCauses> fraction = simulated.by_cause_s;
   for (double& part : fraction) part /= simulated.step_s;
-  const std::vector<ProfileDoubt> doubts =
-      profile_doubts(profile, step.model, step.cluster, std::span(&as_run.plan, 1));
+  const std::vector<ProfileDoubt> doubts = profile_doubts(profile, step.model, step.cluster, as_run.plan);
   const bool is_fitted = profile.fitted_on.has_gpu(step.cluster.gpu.driver_name);
   row.errors = run_uncertainty(fraction, simulated.account, profile, is_fitted, doubts).errors;
   row.job = job_of(step);

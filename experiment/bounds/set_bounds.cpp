@@ -89,7 +89,7 @@ std::vector<ParallelPlan> plans_of_run(const Scenario& scenario, const StrategyS
 
 // The dimensions of these plans, for people: what they have in common and from where to where they reach.
 std::string space_text(const Scenario& scenario, std::span<const ParallelPlan> plans) {
-  std::string text = "packs, SP";
+  std::string text = "packs, SP, CP";
   for (const SearchDimension* dimension : kSearchDimensions) {
     if (dimension->shown.empty() || (dimension == &kExpertDegrees && !scenario.model.has_experts())) continue;
     const std::set<int> values = values_of(*dimension, plans);

@@ -16,14 +16,14 @@ EvidenceShares shares(const std::array<double, kNEvidenceLevels>& evidence) {
 }  // namespace
 
 PriceBasis price_basis(const Scenario& scenario, std::span<const ParallelPlan> plans,
-                       const std::array<double, kNCauses>& fraction,
+                       std::span<const double> parts, const std::array<double, kNCauses>& fraction,
                        const std::array<double, kNCauses>& busiest_fraction, const PriceAccount& account) {
   // The profile's factors make up for errors of kernel prices only on the models, hardware and GPUs of the
   // fit.
   const bool is_fitted = scenario.is_model_of_profile && scenario.is_hardware_of_profile &&
                          scenario.profile.fitted_on.has_gpu(scenario.cluster.gpu.driver_name);
   const std::vector<ProfileDoubt> doubts =
-      profile_doubts(scenario.profile, scenario.model, scenario.cluster, plans);
+      profile_doubts(scenario.profile, scenario.model, scenario.cluster, plans, parts);
   PriceBasis basis{
       .evidence = shares(evidence_fractions(fraction, account)),
       .uncertainty = run_uncertainty(busiest_fraction, account, scenario.profile, is_fitted, doubts)};
@@ -48,7 +48,8 @@ PriceBasis price_basis_of_full_packs(const Scenario& scenario, const ParallelPla
     sum_s += fraction[c];
   }
   for (double& part : fraction) part /= sum_s;
-  return price_basis(scenario, std::span(&plan, 1), fraction, fraction, total);
+  constexpr double kWhole = 1;
+  return price_basis(scenario, {&plan, 1}, {&kWhole, 1}, fraction, fraction, total);
 }
 
 }  // namespace packsim

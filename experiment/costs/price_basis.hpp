@@ -19,9 +19,9 @@ struct PriceBasis {
 
 /// fraction: share of the run's GPU time by cause. busiest_fraction: the same of the ranks that the others
 /// wait for (SimulatedRun::busiest_fraction), whose errors are the run's. account: the evidence for its
-/// prices. plans: those of its groups.
+/// prices. plans: those of its groups. parts: [n_plans] of the tokens.
 PriceBasis price_basis(const Scenario& scenario, std::span<const ParallelPlan> plans,
-                       const std::array<double, kNCauses>& fraction,
+                       std::span<const double> parts, const std::array<double, kNCauses>& fraction,
                        const std::array<double, kNCauses>& busiest_fraction, const PriceAccount& account);
 
 /// The same before anything is packed: of a step of full packs that are one document each. plan: with its

@@ -55,8 +55,7 @@ std::vector<std::string> extrapolation_warnings(const Scenario& scenario) {
         fmt::format("profile {} was fitted to steps of {}: its factors are assumed to hold for {} too",
                     profile.name, profile.fitted_on.models.front(), scenario.model.name));
   }
-  for (const ProfileDoubt& doubt :
-       profile_doubts(profile, scenario.model, scenario.cluster, std::span(&scenario.plan, 1))) {
+  for (const ProfileDoubt& doubt : profile_doubts(profile, scenario.model, scenario.cluster, scenario.plan)) {
     warnings.push_back(fmt::format("{}: its factors are assumed to hold, +-{:.0f} %", doubt.reason,
                                    100 * doubt.relative_error));
   }

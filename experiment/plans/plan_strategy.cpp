@@ -9,6 +9,7 @@
 #include "experiment/plans/plan_group.hpp"
 #include "experiment/plans/repack.hpp"
 #include "experiment/plans/stopwatch.hpp"
+#include "experiment/pricers/job_of.hpp"
 #include "models/state_traffic.hpp"
 #include "packing/options/shared_options.hpp"
 #include "planning/planned_time.hpp"
@@ -130,19 +131,8 @@ PlannedStrategy plan_what_does_not_fit(const Scenario& scenario, const StrategyS
   GroupSpec group;
   group.capacity_tokens = std::max<std::int64_t>(1, spec.longest_tokens.value_or(longest_of(lengths_tokens)));
   const ParallelPlan& base = base_plan(scenario, spec);
-  const auto is_possible = [&](const SequenceParallelism& sequence) {
-    ParallelPlan plan = base;
-    plan.sequence = sequence;
-    return plan_mistakes(scenario.model, scenario.cluster, plan).empty() &&
-           trainer_mistakes(scenario.trainer.get(), scenario.model, plan).empty();
-  };
-  // A ring takes what the heads leave.
-  for (int ulysses = 1; ulysses <= packed_gpus(base); ulysses *= 2) {
-    for (int ring = 1; ulysses * ring <= packed_gpus(base); ring *= 2) {
-      const SequenceParallelism sequence{.ulysses = ulysses, .ring = ring};
-      if (sequence.gpus_per_pack() >= group.sequence.gpus_per_pack() && is_possible(sequence))
-        group.sequence = sequence;
-    }
+  for (const SequenceParallelism& sequence : ways_to_share(job_of(scenario), base)) {
+    if (sequence.gpus_per_pack() > group.sequence.gpus_per_pack()) group.sequence = sequence;
   }
   Packing packing = pack("bfd", pack_request(spec, {&group, 1}, lengths_tokens));
   packing.strategy = find_strategy(spec.strategy);

@@ -31,6 +31,8 @@ constexpr std::ptrdiff_t kMostOfStrategy = 8;
 constexpr std::size_t kMostClose = 4;
 constexpr double kCloseFraction = 0.02;
 constexpr double kFinalistFraction = 0.05;
+// A plan that is nearer than this to the best is not worth another look for better ones.
+constexpr double kWorthwhile = 0.999;
 
 std::vector<LengthCount> count_lengths(std::span<const std::int32_t> lengths_tokens,
                                        std::int64_t longest_tokens, OverLong over_long) {
@@ -165,12 +167,14 @@ class Search {
     if (n_tokens_ <= kSmallIterations * of_iteration) {
       Trials trials(scenario_, samples(lengths_tokens_, false), pricers_);
       add_all(trials);
+      refine(trials);
       return choose(trials, n_tokens_, epochs);
     }
     const std::vector<std::int32_t> first =
         some_samples(lengths_tokens_, scenario_.seed, kFirstIterations * of_iteration);
     Trials trials(scenario_, samples(first, true), pricers_);
     add_all(trials);
+    refine(trials);
     const std::vector<std::int32_t> second =
         some_samples(lengths_tokens_, scenario_.seed, kSecondIterations * of_iteration);
     const std::int64_t second_tokens = std::min(n_tokens_, kSecondIterations * of_iteration);
@@ -227,6 +231,28 @@ class Search {
       if (plans.size() < kMostPlans && std::ranges::find(plans, plan) == plans.end()) plans.push_back(plan);
     }
     add_plans_of({&spec_, 1}, plans, trials);
+  }
+
+  // Tries pack lengths between those of the candidates, near the best plan and then nearer, as long as that
+  // makes it faster.
+  void refine(Trials& trials) {
+    WorkFloors floors(trials.counts(), !trials.are_some(), *pricers_);
+    for (const double part : {0.25, 0.125, 0.0625}) {
+      for (bool was_faster = true; was_faster;) {
+        was_faster = false;
+        if (trials.tried().empty()) return;
+        PlanCandidate best = trials.tried().front().candidate;
+        if (strategy_of(best.spec).chooses_groups || strategy_of(best.spec).mixes_groups) return;
+        const double epoch_s = trials.tried().front().epoch_s;
+        best.spec.micro_batches_per_rank = spec_.micro_batches_per_rank;
+        PlanSpace space;
+        add_near_plans(best, part, *options_, floors, space);
+        search_.n_candidates += std::ssize(space.candidates) + space.n_too_large;
+        search_.n_too_large += space.n_too_large;
+        for (const PlanCandidate& candidate : space.candidates) trials.add(candidate, search_);
+        was_faster = trials.tried().front().epoch_s < kWorthwhile * epoch_s;
+      }
+    }
   }
 
   // Tries the plans of these strategies from each base plan, those of the least floor first. Base plans whose
@@ -348,8 +374,13 @@ double peak_bytes(const PlannedStrategy& plan) {
 
 // The strategy with the plan under which the longest sample lacks least memory, of those that may be chosen;
 // its own if the sample fits under each.
-StrategySpec nearest_spec(const Scenario& scenario, StrategySpec spec,
-                          std::span<const std::int32_t> lengths_tokens) {
+struct NearestPlan {
+  StrategySpec spec;
+  bool may_fit = false;  // whether the longest sample may fit under any of them
+};
+
+NearestPlan nearest_plan(const Scenario& scenario, StrategySpec spec,
+                         std::span<const std::int32_t> lengths_tokens) {
   const std::vector<ParallelPlan> bases = base_plans(scenario, spec);
   if (bases.empty()) {
     const std::vector<PlanMistake> mistakes =
@@ -360,16 +391,62 @@ StrategySpec nearest_spec(const Scenario& scenario, StrategySpec spec,
   }
   const std::int32_t longest = lengths_tokens.empty() ? 1 : *std::ranges::max_element(lengths_tokens);
   std::optional<double> least_bytes;
-  StrategySpec nearest = spec;
+  NearestPlan nearest{.spec = spec};
   for (const ParallelPlan& base : bases) {
     spec.plan = base;
     const PlannedStrategy plan = plan_what_does_not_fit(scenario, spec, {&longest, 1});
+    nearest.may_fit = nearest.may_fit || std::ranges::all_of(plan.groups, &PlannedGroup::feasible);
     if (fits(plan) || (least_bytes && *least_bytes <= peak_bytes(plan))) continue;
     least_bytes = peak_bytes(plan);
-    nearest.plan = base;
+    nearest.spec.plan = base;
   }
-  if (!least_bytes && scenario.trainer != nullptr) nearest.plan = bases.back();
+  if (!least_bytes && scenario.trainer != nullptr) nearest.spec.plan = bases.back();
   return nearest;
+}
+
+// The best plan that leaves as much memory free as the scenario and the strategy ask for. refusal: set where
+// there is none.
+std::optional<FoundPlan> best_plan(const Scenario& scenario, const StrategySpec& spec,
+                                   std::span<const std::int32_t> lengths_tokens, SharedPrices& prices,
+                                   PackCache* known, std::string& refusal) {
+  Search search(scenario, spec, lengths_tokens, prices);
+  std::optional<StrategySpec> best = search.best(scenario.training.epochs);
+  if (!best && chooses_groups(spec) && scenario.trainer == nullptr) {
+    PlannedStrategy own = plan_strategy(scenario, spec, lengths_tokens, *prices.lend());
+    // It has several groups where something fits.
+    if (std::ranges::any_of(own.groups, &PlannedGroup::fits_with_margin))
+      return FoundPlan{.spec = spec, .plan = std::move(own)};
+  }
+  if (!best) {
+    refusal = search.refusal();
+    return std::nullopt;
+  }
+  for (GroupSpec& group : best->groups) group.gc_layers.reset();
+  best->curriculum_iterations = spec.curriculum_iterations;
+  best->repack_each_epoch = spec.repack_each_epoch;
+  return FoundPlan{.spec = *best,
+                   .plan = plan_strategy(scenario, *best, lengths_tokens, *prices.lend(), known),
+                   .search = search.take_record()};
+}
+
+// The best plan that leaves less memory free than searches do: none, or what the estimate may be off.
+std::optional<FoundPlan> plan_that_may_fit(const Scenario& scenario, const StrategySpec& spec,
+                                           std::span<const std::int32_t> lengths_tokens, SharedPrices& prices,
+                                           PackCache* known) {
+  constexpr double kNone = 1e-6;  // as 0 asks for the usual one
+  const ParallelPlan& base = base_plan(scenario, spec);
+  for (const double margin : {kNone, least_memory_margin(base, memory_assumptions(scenario))}) {
+    Scenario roomier = scenario;
+    roomier.plan.memory_margin = margin;
+    for (StrategySpec& other : roomier.strategies) {
+      if (other.plan) other.plan->memory_margin = margin;
+    }
+    StrategySpec own = spec;
+    if (own.plan) own.plan->memory_margin = margin;
+    std::string refusal;
+    if (auto found = best_plan(roomier, own, lengths_tokens, prices, known, refusal)) return found;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -378,30 +455,22 @@ FoundPlan find_plan(const Scenario& scenario, const StrategySpec& spec,
                     std::span<const std::int32_t> lengths_tokens, SharedPrices& prices, PackCache* known) {
   if (!has_open_groups(spec))
     return {.spec = spec, .plan = plan_strategy(scenario, spec, lengths_tokens, *prices.lend(), known)};
-  Search search(scenario, spec, lengths_tokens, prices);
-  std::optional<StrategySpec> best = search.best(scenario.training.epochs);
-  if (!best && chooses_groups(spec) && scenario.trainer == nullptr) {
-    PlannedStrategy own = plan_strategy(scenario, spec, lengths_tokens, *prices.lend());
-    // It has several groups where something fits.
-    if (std::ranges::any_of(own.groups, &PlannedGroup::fits_with_margin))
-      return {.spec = spec, .plan = std::move(own)};
-    StrategySpec nearest = nearest_spec(scenario, spec, lengths_tokens);
-    nearest.zero_stages.clear();  // the plan has the stage
-    return {.spec = nearest, .plan = plan_strategy(scenario, nearest, lengths_tokens, *prices.lend())};
+  std::string refusal;
+  if (auto found = best_plan(scenario, spec, lengths_tokens, prices, known, refusal))
+    return *std::move(found);
+  NearestPlan nearest = nearest_plan(scenario, spec, lengths_tokens);
+  if (nearest.may_fit && base_plan(scenario, spec).memory_margin == 0) {
+    if (auto found = plan_that_may_fit(scenario, spec, lengths_tokens, prices, known))
+      return *std::move(found);
   }
-  if (!best) {
-    const StrategySpec nearest = nearest_spec(scenario, spec, lengths_tokens);
-    PlannedStrategy longest = plan_what_does_not_fit(scenario, nearest, lengths_tokens);
-    if (fits(longest)) throw std::invalid_argument(search.refusal());
-    return {.spec = nearest, .plan = std::move(longest)};
+  if (chooses_groups(spec) && scenario.trainer == nullptr) {
+    nearest.spec.zero_stages.clear();  // the plan has the stage
+    return {.spec = nearest.spec,
+            .plan = plan_strategy(scenario, nearest.spec, lengths_tokens, *prices.lend())};
   }
-  for (GroupSpec& group : best->groups) group.gc_layers.reset();
-  best->curriculum_iterations = spec.curriculum_iterations;
-  best->repack_each_epoch = spec.repack_each_epoch;
-  FoundPlan found{.spec = *best,
-                  .plan = plan_strategy(scenario, *best, lengths_tokens, *prices.lend(), known),
-                  .search = search.take_record()};
-  return found;
+  PlannedStrategy longest = plan_what_does_not_fit(scenario, nearest.spec, lengths_tokens);
+  if (fits(longest)) throw std::invalid_argument(refusal);
+  return {.spec = nearest.spec, .plan = std::move(longest)};
 }
 
 }  // namespace packsim

@@ -44,12 +44,7 @@ const GroupOption& GroupOptions::of(const ParallelPlan& base, const SequencePara
 }
 
 std::vector<SequenceParallelism> GroupOptions::sequences(const ParallelPlan& base) const {
-  std::vector<SequenceParallelism> sequences;
-  for (int degree = 1; degree <= packed_gpus(base); degree *= 2) {
-    for (const ParallelPlan& plan : plans_of_degree(job_of(scenario_), base, degree))
-      sequences.push_back(plan.sequence);
-  }
-  return sequences;
+  return ways_to_try(job_of(scenario_), base);
 }
 
 std::int64_t GroupOptions::longest_pack(const ParallelPlan& base, const SequenceParallelism& sequence) const {
@@ -80,30 +75,34 @@ const std::vector<GroupOption>& GroupOptions::all(const ParallelPlan& base) {
 }
 
 const std::vector<GroupOption>& GroupOptions::of_depth(const ParallelPlan& base, int gc_layers,
-                                                       bool has_rings) {
+                                                       Sharing sharing) {
   ParallelPlan key = base;
   key.gc_layers = gc_layers = trainer_layers(scenario_.trainer.get(), scenario_.model, base, gc_layers);
   const auto known = std::ranges::find_if(
-      of_depth_, [&](const DepthGroups& one) { return one.base == key && one.has_rings == has_rings; });
+      of_depth_, [&](const DepthGroups& one) { return one.base == key && one.sharing == sharing; });
   if (known != of_depth_.end()) return known->groups;
   std::vector<GroupOption> groups;
-  for (int degree = 1; degree <= packed_gpus(base); degree *= 2) {
-    const std::vector<ParallelPlan> ways = plans_of_degree(job_of(scenario_), base, degree);
-    if (ways.empty()) continue;
-    const SequenceParallelism sequence = (has_rings ? ways.back() : ways.front()).sequence;
-    const int gpus = sequence.gpus_per_pack();
+  int last_degree = 0;
+  const std::vector<SequenceParallelism> ways = sequences(base);
+  for (auto way = ways.begin(); way != ways.end(); ++way) {
+    const int gpus = way->gpus_per_pack();
+    const bool is_last = way + 1 == ways.end() || (way + 1)->gpus_per_pack() != gpus;
+    const bool is_in_node = way->ulysses * base.tp_degree <= scenario_.cluster.gpus_per_node;
+    const bool is_meant = sharing == Sharing::ulysses || is_last || (sharing == Sharing::node && is_in_node);
+    if (gpus == last_degree || !is_meant) continue;
+    last_degree = gpus;
     const std::int64_t most_tokens =
         std::max(longest_tokens_, scenario_.training.tokens_per_iteration * gpus / packed_gpus(base));
     const int gpus_of_pack = gpus * base.tp_degree;
-    const GroupSpec group{.capacity_tokens = 0, .sequence = sequence, .gc_layers = {}};
+    const GroupSpec group{.capacity_tokens = 0, .sequence = *way, .gc_layers = {}};
     const std::int64_t capacity_tokens =
         most_tokens_that_fit(job_of(scenario_), group_plan(base, group, gc_layers),
                              (most_tokens + gpus_of_pack - 1) / gpus_of_pack) *
         gpus_of_pack;
     const std::int64_t before_tokens = groups.empty() ? 0 : groups.back().group.capacity_tokens;
-    if (capacity_tokens > before_tokens) groups.push_back(of(base, sequence, capacity_tokens));
+    if (capacity_tokens > before_tokens) groups.push_back(of(base, *way, capacity_tokens));
   }
-  return of_depth_.emplace_back(key, has_rings, std::move(groups)).groups;
+  return of_depth_.emplace_back(key, sharing, std::move(groups)).groups;
 }
 
 }  // namespace packsim

@@ -22,6 +22,10 @@ struct GroupOption {
   bool fills_iteration = false;
 };
 
+/// How the GPUs of each degree share packs: with as much Ulysses as possible, with as much as there is room
+/// for inside a node, or with as much of a ring as possible.
+enum class Sharing : std::uint8_t { ulysses, node, ring };
+
 /// The groups that a search may choose from. They are the same for all strategies, so each is made once.
 class GroupOptions {
  public:
@@ -32,19 +36,19 @@ class GroupOptions {
   const Scenario& scenario() const { return scenario_; }
   std::int64_t longest_tokens() const { return longest_tokens_; }
 
-  /// The ways to share a pack, by degree.
+  /// The ways to share a pack (ways_to_try()).
   std::vector<SequenceParallelism> sequences(const ParallelPlan& base) const;
   /// The longest pack of any option.
   std::int64_t longest_pack(const ParallelPlan& base, const SequenceParallelism& sequence) const;
   /// One group of a base plan (base_plans()).
   const GroupOption& of(const ParallelPlan& base, const SequenceParallelism& sequence,
                         std::int64_t capacity_tokens);
-  /// Every degree of sequences (plans_of_degree() of every power of two) with every pack length at which 1,
-  /// 2, 3, ... packs on every rank make up an iteration, and with the length of the longest sample.
+  /// Every way to share a pack with every pack length at which 1, 2, 3, ... packs on every rank make up an
+  /// iteration, and with the length of the longest sample.
   const std::vector<GroupOption>& all(const ParallelPlan& base);
   /// One group for each degree, in ascending order, with as many tokens on each GPU as fit with this number
-  /// of checkpointed layers. has_rings: degrees of several nodes are a ring between nodes, where possible.
-  const std::vector<GroupOption>& of_depth(const ParallelPlan& base, int gc_layers, bool has_rings);
+  /// of checkpointed layers.
+  const std::vector<GroupOption>& of_depth(const ParallelPlan& base, int gc_layers, Sharing sharing);
 
  private:
   const Scenario& scenario_;
@@ -54,7 +58,7 @@ class GroupOptions {
   std::deque<std::pair<ParallelPlan, std::vector<GroupOption>>> all_;
   struct DepthGroups {
     ParallelPlan base;  // with this number of checkpointed layers
-    bool has_rings = false;
+    Sharing sharing = Sharing::ulysses;
     std::vector<GroupOption> groups;
   };
   std::deque<DepthGroups> of_depth_;

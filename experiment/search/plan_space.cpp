@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <map>
 #include <optional>
@@ -144,8 +145,10 @@ void add_one_group(const StrategySpec& spec, const ParallelPlan& base, GroupOpti
     space.candidates.back().floor_s = floor_s(scenario, spec, base, {&fewest, 1}, floors);
     const PlanCandidate of_defaults = space.candidates.back();
     for (const OptionValues& values : searched_options(spec, one.group.capacity_tokens)) {
+      const std::size_t n_options = space.candidates.back().n_options + 1;
       PlanCandidate& other = space.candidates.emplace_back(of_defaults);
       other.is_usual = false;
+      other.n_options = n_options;
       for (const auto& [name, value] : values.all()) other.spec.options.set(name, value);
       other.floor_s = floor_s(scenario, other.spec, base, {&fewest, 1}, floors);
     }
@@ -191,14 +194,24 @@ void add_group_sets(const StrategySpec& spec, const ParallelPlan& base, GroupOpt
   add_candidate(scenario, spec, base, usual, is_usual, floors, space);
 }
 
+// The numbers of checkpointed layers and the ways to share packs for which there are groups of all degrees;
+// the usual ones first.
+std::vector<std::pair<int, Sharing>> variants(const Transformer& model) {
+  std::vector<std::pair<int, Sharing>> variants;
+  for (int depth = kDepths; depth >= 0; --depth) {
+    for (const Sharing sharing : {Sharing::ulysses, Sharing::node, Sharing::ring})
+      variants.emplace_back(model.n_layers * depth / kDepths, sharing);
+  }
+  return variants;
+}
+
 // For a trainer that has one degree in a run, a group for each degree and depth.
 void add_single_groups(const StrategySpec& spec, const ParallelPlan& base, GroupOptions& options,
                        WorkFloors& floors, PlanSpace& space) {
   std::vector<GroupSpec> seen;
   bool has_usual = !is_usual_base(options.scenario(), spec, base);
-  for (int variant = 2 * kDepths + 1; variant >= 0; --variant) {
-    const int gc_layers = options.scenario().model.n_layers * (variant / 2) / kDepths;
-    for (const GroupOption& one : options.of_depth(base, gc_layers, variant % 2 == 0)) {
+  for (const auto& [gc_layers, sharing] : variants(options.scenario().model)) {
+    for (const GroupOption& one : options.of_depth(base, gc_layers, sharing)) {
       if (one.group.capacity_tokens < options.longest_tokens()) {
         ++space.n_too_large;
         continue;
@@ -220,10 +233,8 @@ void add_mixed(const StrategySpec& spec, const ParallelPlan& base, GroupOptions&
   const bool one_degree = base.pp_degree > 1 || base.ep_degree > 1 || keeps_one_degree(scenario, spec);
   bool has_usual = !is_usual_base(scenario, spec, base);
   std::vector<std::vector<GroupSpec>> seen;
-  for (int variant = 2 * kDepths + 1; variant >= 0; --variant) {
-    const bool has_rings = variant % 2 == 0;
-    std::vector<GroupOption> groups =
-        options.of_depth(base, scenario.model.n_layers * (variant / 2) / kDepths, has_rings);
+  for (const auto& [gc_layers, sharing] : variants(scenario.model)) {
+    std::vector<GroupOption> groups = options.of_depth(base, gc_layers, sharing);
     if (groups.empty() || groups.back().group.capacity_tokens < longest_tokens) {
       ++space.n_too_large;
       continue;
@@ -248,6 +259,52 @@ void add_mixed(const StrategySpec& spec, const ParallelPlan& base, GroupOptions&
 }
 
 }  // namespace
+
+void add_near_plans(const PlanCandidate& near, double part, GroupOptions& options, WorkFloors& floors,
+                    PlanSpace& space) {
+  const Scenario& scenario = options.scenario();
+  const ParallelPlan& base = *near.spec.plan;
+  const auto add = [&](std::vector<GroupSpec> groups) {
+    if (groups.back().capacity_tokens < options.longest_tokens()) return;
+    std::vector<GroupOption> made;
+    for (const GroupSpec& group : groups)
+      made.push_back(options.of(base, group.sequence, group.capacity_tokens));
+    if (!std::ranges::all_of(made, &GroupOption::fits)) {
+      ++space.n_too_large;
+      return;
+    }
+    PlanCandidate& candidate = space.candidates.emplace_back(near);
+    candidate.is_usual = false;
+    for (std::size_t g = 0; g < groups.size(); ++g) candidate.spec.groups[g] = made[g].group;
+    candidate.spec.groups.resize(groups.size());
+    if (near.n_options > 0) {
+      const auto search = strategy_of(near.spec).searched_options;
+      const OptionValues values = search(groups.back().capacity_tokens)[near.n_options - 1];
+      for (const auto& [name, value] : values.all()) candidate.spec.options.set(name, value);
+    }
+    if (made.size() == 1) made.front() = with_fewest_layers(base, made.front(), options);
+    candidate.floor_s = floor_s(scenario, candidate.spec, base, made, floors);
+  };
+  const std::vector<GroupSpec>& groups = near.spec.groups;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    const std::int64_t gpus = groups[g].sequence.gpus_per_pack();
+    for (const double factor : {1 - part, 1 + part}) {
+      std::vector<GroupSpec> changed = groups;
+      const double tokens = factor * static_cast<double>(groups[g].capacity_tokens);
+      changed[g].capacity_tokens = std::llround(tokens / static_cast<double>(gpus)) * gpus;
+      if (g + 1 == groups.size())
+        changed[g].capacity_tokens =
+            std::max(changed[g].capacity_tokens, (options.longest_tokens() + gpus - 1) / gpus * gpus);
+      const bool is_ascending = std::ranges::adjacent_find(changed, std::greater_equal<>(),
+                                                           &GroupSpec::capacity_tokens) == changed.end();
+      if (is_ascending && changed.front().capacity_tokens > 0 && changed != groups) add(std::move(changed));
+    }
+    if (g + 1 == groups.size()) continue;
+    std::vector<GroupSpec> fewer = groups;
+    fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(g));
+    add(std::move(fewer));
+  }
+}
 
 double least_s(const ParallelPlan& base, GroupOptions& options, WorkFloors& floors) {
   std::vector<GroupOption> groups;

@@ -38,4 +38,9 @@ double least_s(const ParallelPlan& base, GroupOptions& options, WorkFloors& floo
 void add_plans(const StrategySpec& spec, const ParallelPlan& base, GroupOptions& options, WorkFloors& floors,
                PlanSpace& space);
 
+/// Adds plans that differ from one in the length of one group, longer or shorter by this part, or have a
+/// group less. Only for strategies whose groups may have any length.
+void add_near_plans(const PlanCandidate& near, double part, GroupOptions& options, WorkFloors& floors,
+                    PlanSpace& space);
+
 }  // namespace packsim

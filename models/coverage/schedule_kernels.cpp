@@ -49,15 +49,25 @@ void add_tokens(PlanAccount& account, StepPricer& pricer, std::span<const MicroB
   }
 }
 
-// The share that a GPU of a rank has, in the mean layer, of one layer's attention over such documents.
-double seen_share(const StepPricer& pricer, const Documents& documents) {
+// A GPU of a ring computes documents part by part, but for layers with a window.
+Documents parts_of(const StepPricer& pricer, const Documents& documents) {
+  const std::int64_t ring = pricer.plan().sequence.ring;
+  if (ring == 1 || pricer.model().has_windows()) return documents;
+  Documents parts;
+  for (const DocumentRun& run : documents.runs)
+    add_run(parts, run.n_documents, (run.length_tokens + ring - 1) / ring);
+  return parts;
+}
+
+// How often a GPU of a rank computes, in the mean layer, attention over such documents, or over their parts.
+double times_computed(const StepPricer& pricer, const Documents& documents) {
   const Transformer& model = pricer.model();
+  if (!model.has_windows()) return pricer.attention_parts();
   double seen = 0;
   for (const DocumentRun& run : documents.runs) {
     const auto length = static_cast<double>(run.length_tokens);
-    const double windowed = model.has_windows() ? model.windowed_layers() *
-                                                      (1 - windowed_share(run.length_tokens, pricer.window()))
-                                                : 0;
+    const double windowed =
+        model.windowed_layers() * (1 - windowed_share(run.length_tokens, pricer.window()));
     seen += static_cast<double>(run.n_documents) * length * length * (1 - windowed);
   }
   return pricer.attention_share() * seen / documents.squared_tokens();
@@ -73,8 +83,9 @@ void add_documents(KernelUses& uses, const StepPricer& pricer, const Documents& 
     n_recomputed += chunk.n_attention_recomputed();
   }
   const AttentionShape shape = attention_shape(pricer.model(), pricer.plan());
-  const KernelCase forward = attention_case("fwd", documents, shape.heads, shape.kv_heads, shape.head_dim);
-  const double of_layer = count * pricer.plan().sequence_gpus() * seen_share(pricer, documents);
+  const KernelCase forward =
+      attention_case("fwd", parts_of(pricer, documents), shape.heads, shape.kv_heads, shape.head_dim);
+  const double of_layer = count * pricer.plan().sequence_gpus() * times_computed(pricer, documents);
   uses.add(forward, of_layer * n_layers, cause_name(Cause::attention));
   uses.add(forward.with("pass", "bwd"), of_layer * n_layers, cause_name(Cause::attention));
   uses.add(forward, of_layer * n_recomputed, cause_name(Cause::recompute));

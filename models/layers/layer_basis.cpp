@@ -4,11 +4,13 @@
 
 namespace packsim {
 
-LayerBasis::LayerBasis(const ParallelPlan& plan)
+LayerBasis::LayerBasis(const Transformer& model, const ParallelPlan& plan)
     : plan_(plan),
       casts_in_passes_(casts_in_passes(plan)),
       casts_weights_in_passes_(casts_weights_in_passes(plan)) {
   const ParallelPlan none;
+  if (!model.has_windows()) plan_.sequence.ring = none.sequence.ring;
+  plan_.ring_layout = none.ring_layout;
   plan_.n_gpus = none.n_gpus;
   plan_.pp_degree = none.pp_degree;
   plan_.virtual_stages = none.virtual_stages;

@@ -5,11 +5,11 @@
 namespace packsim {
 
 /// All of a plan on which the kernels of its layers, embedding and head depend for a number of tokens on a
-/// GPU. Plans with equal ones differ in what happens between and behind the layers: stages, shards and
-/// replicas.
+/// GPU, but for attention. Plans with equal ones differ in what happens between and behind the layers: stages,
+/// shards and replicas; and, where no layer has a window, in their rings.
 class LayerBasis {
  public:
-  explicit LayerBasis(const ParallelPlan& plan);
+  LayerBasis(const Transformer& model, const ParallelPlan& plan);
   bool operator==(const LayerBasis&) const = default;
 
  private:

@@ -283,7 +283,6 @@ struct OpList {
            .bytes = std::llround(bytes / 2 / kCopies),
            .backward_only = true});
     }
-    if (const int hops = plan.sequence.ring - 1; hops > 0) launch(style().ring + style().ring_hop * hops);
     add({.kind = LayerOp::Kind::attention, .cause = Cause::attention});
   }
 

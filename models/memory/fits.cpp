@@ -31,7 +31,11 @@ double memory_error(const ParallelPlan& plan, const MemoryAssumptions& assumptio
 }
 
 double memory_margin(const ParallelPlan& plan, const MemoryAssumptions& assumptions) {
-  return plan.memory_margin > 0 ? plan.memory_margin : memory_error(plan, assumptions);
+  return plan.memory_margin != 0 ? plan.memory_margin : memory_error(plan, assumptions);
+}
+
+double least_memory_margin(const ParallelPlan& plan, const MemoryAssumptions& assumptions) {
+  return 1 - 1 / (1 - memory_error(plan, assumptions));
 }
 
 MemoryVerdict memory_verdict(const Cluster& cluster, const MemoryPeak& peak, double error) {

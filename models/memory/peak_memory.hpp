@@ -134,6 +134,8 @@ std::string_view verdict_name(MemoryVerdict verdict);
 double memory_error(const ParallelPlan& plan, const MemoryAssumptions& assumptions);
 /// The share of the GPU's memory that a search leaves free: the plan's, or else memory_error().
 double memory_margin(const ParallelPlan& plan, const MemoryAssumptions& assumptions);
+/// The margin, below 0, with which a search takes every plan that may fit.
+double least_memory_margin(const ParallelPlan& plan, const MemoryAssumptions& assumptions);
 
 /// The peak against the memory of the GPU, and what is offloaded against that of the node. A node whose
 /// memory is not stated has room for everything.

@@ -31,8 +31,8 @@ double windowed_share(std::int64_t length_tokens, const AttentionWindow& window)
 }
 
 AttentionPricer::AttentionPricer(const HardwareProfile& profile, std::string_view pass,
-                                 const AttentionShape& shape, double flop_per_s)
-    : shape_(shape), is_backward_(pass == "bwd"), flop_per_s_(flop_per_s) {
+                                 const AttentionShape& shape, double flop_per_s, int ring)
+    : shape_(shape), is_backward_(pass == "bwd"), flop_per_s_(flop_per_s), ring_(ring) {
   const AttentionHeads heads{static_cast<double>(shape.heads), static_cast<double>(shape.kv_heads),
                              static_cast<double>(shape.head_dim)};
   attention_ = AttentionDocuments::of(profile, pass, heads);
@@ -46,27 +46,27 @@ const CurveTime& AttentionPricer::document(std::int32_t length_tokens) {
   if (index >= documents_.size())
     documents_.resize(std::max(index + 1, 2 * documents_.size()), {.time_s = -1});
   CurveTime& document = documents_[index];
-  if (document.time_s >= 0) return document;
-  const double length = length_tokens;
-  if (attention_) {
-    document = attention_->document(length);
-  } else {
-    // Two products of 2 flop a pair, over half of the square.
-    const double flop = 2.0 * shape_.heads * shape_.head_dim * length * length;
-    document = {flop * (is_backward_ ? kBackwardPerForward : 1) / flop_per_s_, kExtrapolationError};
-  }
+  if (document.time_s < 0) document = document_of(length_tokens / ring_);
   return document;
+}
+
+CurveTime AttentionPricer::document_of(double length_tokens) const {
+  if (attention_) return attention_->document(length_tokens);
+  // Two products of 2 flop a pair, over half of the square.
+  const double flop = 2.0 * shape_.heads * shape_.head_dim * length_tokens * length_tokens;
+  return {flop * (is_backward_ ? kBackwardPerForward : 1) / flop_per_s_, kExtrapolationError};
 }
 
 AttentionPricer::Parts AttentionPricer::parts() const {
   if (!attention_) return {};
   return {.launch_s = scale_ * attention_->launch_s(),
-          .longest_s_per_token = scale_ * attention_->longest_s_per_token()};
+          .longest_s_per_token = scale_ * attention_->longest_s_per_token() / ring_};
 }
 
 double AttentionPricer::document_s(std::int32_t length_tokens, const AttentionWindow& window) {
+  const double part_tokens = window.tokens > 0 ? length_tokens : length_tokens / ring_;
   const double work_s =
-      attention_ ? scale_ * attention_->document_work_s(length_tokens) : document(length_tokens).time_s;
+      attention_ ? scale_ * attention_->document_work_s(part_tokens) : document_of(part_tokens).time_s;
   return windowed_share(length_tokens, window) * work_s;
 }
 
@@ -74,8 +74,10 @@ TimeEstimate AttentionPricer::pack(std::span<const std::int32_t> lengths_tokens,
                                    const AttentionWindow& window) {
   AttentionSum sum;
   for (const std::int32_t length : lengths_tokens) {
+    const bool is_whole = window.tokens > 0 && ring_ > 1;
     const double share = windowed_share(length, window);
-    sum.add(document(length), share * length, share);
+    const double part_tokens = is_whole ? length : length / ring_;
+    sum.add(is_whole ? document_of(length) : document(length), share * part_tokens, share);
   }
   if (sum.work_s <= 0) return {.evidence = Evidence::measured};
   if (!attention_) return {sum.work_s, sum.error_s, Evidence::missing};

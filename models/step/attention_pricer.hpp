@@ -36,18 +36,24 @@ struct AttentionWindow {
 double windowed_share(std::int64_t length_tokens, const AttentionWindow& window);
 
 /// Prices the attention of many packs, for one pass and head shape. Each document length is priced once.
+///
+/// A GPU of a ring computes a document part by part. Each step has as many pairs as a causal document that is
+/// shorter by the number of GPUs, and takes as long as one (two, in a contiguous layout). Prices are those of
+/// one such part.
+///
 /// If the profile does not have the pass, the price is that of the other pass times the ratio of their flop.
 /// If it has neither pass, the price is the flop divided by flop_per_s. Both have the evidence `missing`.
 class AttentionPricer {
  public:
   AttentionPricer(const HardwareProfile& profile, std::string_view pass, const AttentionShape& shape,
-                  double flop_per_s = kH100AttentionFlopPerS);
+                  double flop_per_s = kH100AttentionFlopPerS, int ring = 1);
 
-  /// Attention time of one pack on one GPU. If the profile has the pass, time, error and evidence are those
-  /// of kernel_time(). The errors of all documents add up, as they come from one curve.
+  /// Attention time of one pack, or of one part of it, on one GPU. If the profile has the pass, time, error
+  /// and evidence are those of kernel_time(). The errors of all documents add up, as they come from one
+  /// curve.
   ///
   /// lengths_tokens: of the pack's documents, each above 0; padding counts as one more document.
-  /// Under a window a longer document takes windowed_share() of its time.
+  /// Under a window there are no parts, and a longer document takes windowed_share() of its time.
   TimeEstimate pack(std::span<const std::int32_t> lengths_tokens, const AttentionWindow& window = {});
 
   /// The parts of pack(): launch_s + ((longest_s_per_token x the longest length)^4 + sum^4)^(1/4), where the
@@ -61,12 +67,14 @@ class AttentionPricer {
 
  private:
   const CurveTime& document(std::int32_t length_tokens);
+  CurveTime document_of(double length_tokens) const;
 
   std::optional<AttentionDocuments> attention_;
   double scale_ = 1;  // factor on the times of the other pass, if the profile lacks this one
   AttentionShape shape_;
   bool is_backward_ = false;
   double flop_per_s_ = 0;
+  double ring_ = 1;
   std::vector<CurveTime> documents_;  // by length; a time under 0: not asked for yet
 };
 

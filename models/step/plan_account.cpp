@@ -55,6 +55,8 @@ void PlanAccount::add_micro_batches(const MicroBatchPrice& price, double times) 
   account_.add(Cause::recompute, curves_.attention_forward, forward.computed, recomputed);
   account_.add(Cause::sequence, curves_.ring, forward.transfers, all + recomputed);
   account_.add(Cause::sequence, curves_.ring, backward.transfers, all);
+  account_.add(Cause::sequence, curves_.ring_copies, forward.copied, all + recomputed);
+  account_.add(Cause::sequence, curves_.ring_copies, backward.copied, all);
   for (const AddedSegment& added : price.added) {
     const double layers = n_layers(added);
     if (layers == 0) continue;
@@ -120,10 +122,13 @@ void PlanAccount::count_transfers(PriceAccount& total, std::int64_t tokens_per_g
   const Transformer& model = pricer_.model();
   if (plan.sequence.ring > 1 && !free.has(Cause::sequence)) {
     const double stepping = 1 - model.windowed_layers();
-    const double sends = times * stepping * (plan.sequence.ring - 1);
-    total.count(Cause::sequence, pricer_.ring_send(tokens_per_gpu, false),
-                sends * (all_layers_ + attention_recomputed_));
-    total.count(Cause::sequence, pricer_.ring_send(tokens_per_gpu, true), sends * all_layers_);
+    const double hops = times * stepping * (plan.sequence.ring - 1);
+    for (const bool is_backward : {false, true}) {
+      const double n = hops * (all_layers_ + (is_backward ? 0 : attention_recomputed_));
+      total.count(Cause::sequence, pricer_.ring_send(tokens_per_gpu, is_backward), n);
+      const CountedKernel copies = pricer_.hop_copies(tokens_per_gpu, is_backward);
+      total.count(Cause::sequence, copies.kernel, n * copies.count);
+    }
   }
   if (plan.pp_degree > 1 && !free.has(Cause::pipeline)) {
     total.count(Cause::pipeline, pricer_.stage_send(tokens_per_gpu, 2), times * 2 * n_sends_between_);

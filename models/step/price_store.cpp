@@ -4,8 +4,8 @@
 
 namespace packsim {
 
-const std::shared_ptr<TokenGrid>& PriceStore::grid_of(const ParallelPlan& plan) {
-  const LayerBasis basis(plan);
+const std::shared_ptr<TokenGrid>& PriceStore::grid_of(const Transformer& model, const ParallelPlan& plan) {
+  const LayerBasis basis(model, plan);
   const auto known = std::ranges::find(grids_, basis, &KnownGrid::basis);
   if (known != grids_.end()) return known->grid;
   return grids_.emplace_back(basis, std::make_shared<TokenGrid>()).grid;

@@ -22,8 +22,8 @@ class PriceStore {
   PriceStore(const HardwareProfile& profile, const Cluster& cluster) : kernels_(profile, cluster) {}
 
   KernelPricer& kernels() { return kernels_; }
-  /// The grid of all plans with the same LayerBasis.
-  const std::shared_ptr<TokenGrid>& grid_of(const ParallelPlan& plan);
+  /// The grid of all plans with the same LayerBasis. model: the job's.
+  const std::shared_ptr<TokenGrid>& grid_of(const Transformer& model, const ParallelPlan& plan);
   /// Deletes the grids of plans that no pricer has.
   void forget_unused_grids();
 

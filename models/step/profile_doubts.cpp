@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <string>
 
 namespace packsim {
@@ -16,19 +17,24 @@ constexpr double kMoreGpusError = 0.05;
 }  // namespace
 
 std::vector<ProfileDoubt> profile_doubts(const FrameworkProfile& profile, const Transformer& model,
-                                         const Cluster& cluster, std::span<const ParallelPlan> plans) {
+                                         const Cluster& cluster, std::span<const ParallelPlan> plans,
+                                         std::span<const double> parts) {
   std::vector<ProfileDoubt> doubts;
   const auto doubt = [&](const std::string& no_step, double relative_error) {
     doubts.push_back({"no step of profile " + profile.name + " " + no_step, relative_error});
   };
   const FitScope& scope = profile.fitted_on;
   if (!scope.has_gpu(cluster.gpu.driver_name)) doubt("ran on " + cluster.gpu.driver_name, kOtherGpuError);
-  FitScope of_job;
-  for (const ParallelPlan& plan : plans) add_step(of_job, model, cluster.gpu.driver_name, plan);
-  for (const PlanTrait trait : of_job.traits) {
+  std::map<PlanTrait, double> part_of_trait;
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    FitScope of_plan;
+    add_step(of_plan, model, cluster.gpu.driver_name, plans[i]);
+    for (const PlanTrait trait : of_plan.traits) part_of_trait[trait] += parts[i];
+  }
+  for (const auto& [trait, part] : part_of_trait) {
     if (std::ranges::find(scope.traits, trait) != scope.traits.end()) continue;
     const PlanTraitKind& kind = plan_trait_kind(trait);
-    doubt("had " + std::string(kind.text), kind.error);
+    doubt("had " + std::string(kind.text), part * kind.error);
   }
   const double n_gpus = cluster.n_gpus();
   if (scope.most_gpus > 0 && n_gpus > scope.most_gpus) {
@@ -40,6 +46,12 @@ std::vector<ProfileDoubt> profile_doubts(const FrameworkProfile& profile, const 
           kMoreGpusError * std::log(scope.least_gpus / n_gpus));
   }
   return doubts;
+}
+
+std::vector<ProfileDoubt> profile_doubts(const FrameworkProfile& profile, const Transformer& model,
+                                         const Cluster& cluster, const ParallelPlan& plan) {
+  constexpr double kWhole = 1;
+  return profile_doubts(profile, model, cluster, {&plan, 1}, {&kWhole, 1});
 }
 
 }  // namespace packsim

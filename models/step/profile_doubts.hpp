@@ -17,8 +17,13 @@ struct ProfileDoubt {
 };
 
 /// The doubts about steps of a job whose groups have these plans. They are independent of each other, and
-/// come on top of the errors of kernels.
+/// come on top of the errors of kernels. parts: [n_plans] of the job's tokens that each group trains; what
+/// only some of the plans have is in doubt by their part.
 std::vector<ProfileDoubt> profile_doubts(const FrameworkProfile& profile, const Transformer& model,
-                                         const Cluster& cluster, std::span<const ParallelPlan> plans);
+                                         const Cluster& cluster, std::span<const ParallelPlan> plans,
+                                         std::span<const double> parts);
+/// The same for one plan.
+std::vector<ProfileDoubt> profile_doubts(const FrameworkProfile& profile, const Transformer& model,
+                                         const Cluster& cluster, const ParallelPlan& plan);
 
 }  // namespace packsim

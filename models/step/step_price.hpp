@@ -61,12 +61,16 @@ struct RingPrice {
   std::int64_t compute_ns = 0;   ///< computation of one step
   std::int64_t windowed_ns = 0;  ///< layers with a window, after the steps; 0 if there is one step
   std::int64_t transfer_ns = 0;  ///< transfer of one block
+  std::int64_t copies_ns = 0;    ///< copies of all steps, which run between them
   std::int64_t bytes = 0;        ///< size of one block
   int stride = 1;                ///< distance from one GPU of the ring to the next
   TimeEstimate computed = {};    ///< computation of all steps together
   TimeEstimate transfers = {};   ///< transfers of all blocks together
+  TimeEstimate copied = {};      ///< copies_ns
+  double n_kernels = 0;          ///< that the host launches beside those of attention on one GPU
   std::int64_t total_ns() const {
-    return compute_ns + (steps - 1) * (compute_ns > transfer_ns ? compute_ns : transfer_ns) + windowed_ns;
+    return compute_ns + (steps - 1) * (compute_ns > transfer_ns ? compute_ns : transfer_ns) + copies_ns +
+           windowed_ns;
   }
 };
 
@@ -114,6 +118,7 @@ struct MicroBatchCurves {
   CurveName attention_forward;
   CurveName attention_backward;
   CurveName ring;
+  CurveName ring_copies;
   CurveName stage_transfer;
   CurveName stage_transfer_in_node;
 };

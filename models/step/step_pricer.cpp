@@ -72,10 +72,11 @@ StepPricer::StepPricer(const Transformer& model, const Cluster& cluster, const P
       factors_(factors),
       store_(store ? std::move(store) : std::make_shared<PriceStore>(profile, cluster)),
       kernels_(&store_->kernels()),
-      attention_forward_(profile, "fwd", attention_shape(model, plan), reached_attention_flop_per_s(cluster)),
-      attention_backward_(profile, "bwd", attention_shape(model, plan),
-                          reached_attention_flop_per_s(cluster)),
-      grid_(store_->grid_of(plan)) {}
+      attention_forward_(profile, "fwd", attention_shape(model, plan), reached_attention_flop_per_s(cluster),
+                         plan.sequence.ring),
+      attention_backward_(profile, "bwd", attention_shape(model, plan), reached_attention_flop_per_s(cluster),
+                          plan.sequence.ring),
+      grid_(store_->grid_of(model, plan)) {}
 
 // known: the time of all `count` runs together.
 void StepPricer::book(PriceAccount& account, Cause cause, const PricedKernel& kernel,
@@ -218,11 +219,16 @@ const TokenAccounts& StepPricer::account(std::int64_t tokens_per_gpu) {
   return place->second;
 }
 
-double StepPricer::attention_share() const {
-  // Zigzag: every GPU computes an equal part. Contiguous: the last GPU sees all other chunks whole, where
-  // half of its own is masked.
+double StepPricer::attention_parts() const {
+  // Zigzag: every GPU computes an equal part in each step. Contiguous: the last GPU sees all other chunks
+  // whole, where half of its own is masked.
   const double n = plan_.sequence.ring;
-  return plan_.ring_layout == RingLayout::zigzag ? 1 / n : (2 * n - 1) / (n * n);
+  return plan_.ring_layout == RingLayout::zigzag ? n : 2 * n - 1;
+}
+
+double StepPricer::attention_share() const {
+  const double n = plan_.sequence.ring;
+  return attention_parts() / (n * n);
 }
 
 AttentionWindow StepPricer::window() const {
@@ -231,25 +237,28 @@ AttentionWindow StepPricer::window() const {
 
 StepPricer::LayerAttention StepPricer::attention(AttentionPricer& pricer,
                                                  std::span<const std::int32_t> lengths_tokens) {
-  const double scale = factors_.attention_factor * attention_share();
+  const double scale = factors_.attention_factor * attention_parts();
   LayerAttention price{.all = pricer.pack(lengths_tokens)};
+  price.all.time_s *= scale;
+  price.all.error_s *= scale;
   if (model_.has_windows()) {
     const TimeEstimate windowed = pricer.pack(lengths_tokens, window());
     const double part = model_.windowed_layers();
-    price.all.time_s += part * (windowed.time_s - price.all.time_s);
-    price.all.error_s += part * (windowed.error_s - price.all.error_s);
-    price.windowed_s = part * scale * windowed.time_s;
+    const double windowed_scale = factors_.attention_factor * attention_share();
+    price.all.time_s += part * (windowed_scale * windowed.time_s - price.all.time_s);
+    price.all.error_s += part * (windowed_scale * windowed.error_s - price.all.error_s);
+    price.windowed_s = part * windowed_scale * windowed.time_s;
   }
-  price.all.time_s *= scale;
-  price.all.error_s *= scale;
   return price;
 }
 
 double StepPricer::document_s(AttentionPricer& pricer, std::int32_t length_tokens) {
-  double time_s = pricer.document_s(length_tokens);
-  if (model_.has_windows())
-    time_s += model_.windowed_layers() * (pricer.document_s(length_tokens, window()) - time_s);
-  return factors_.attention_factor * attention_share() * time_s;
+  double time_s = attention_parts() * pricer.document_s(length_tokens);
+  if (model_.has_windows()) {
+    const double windowed_s = attention_share() * pricer.document_s(length_tokens, window());
+    time_s += model_.windowed_layers() * (windowed_s - time_s);
+  }
+  return factors_.attention_factor * time_s;
 }
 
 StepPricer::AttentionCost StepPricer::document_cost(std::int32_t length_tokens) {
@@ -258,13 +267,18 @@ StepPricer::AttentionCost StepPricer::document_cost(std::int32_t length_tokens) 
 }
 
 StepPricer::AttentionCost StepPricer::attention_launch() const {
-  const double scale = factors_.attention_factor * attention_share();
+  const double windowed = model_.windowed_layers();
+  const double scale =
+      factors_.attention_factor * (attention_parts() + windowed * (attention_share() - attention_parts()));
   return {.forward_s = scale * attention_forward_.parts().launch_s,
           .backward_s = scale * attention_backward_.parts().launch_s};
 }
 
 StepPricer::AttentionCost StepPricer::longest_cost_per_token() const {
-  const double scale = factors_.attention_factor * attention_share();
+  const double windowed = model_.windowed_layers();
+  const double of_windowed = attention_share() * plan_.sequence.ring;
+  const double scale =
+      factors_.attention_factor * (attention_parts() + windowed * (of_windowed - attention_parts()));
   return {.forward_s = scale * attention_forward_.parts().longest_s_per_token,
           .backward_s = scale * attention_backward_.parts().longest_s_per_token};
 }
@@ -296,6 +310,7 @@ MicroBatchCurves StepPricer::micro_batch_curves() const {
   return {.attention_forward = attention("fwd"),
           .attention_backward = attention("bwd"),
           .ring = send(ring_nodes()),
+          .ring_copies = curve_name(copy_case("device", 1)),
           .stage_transfer = send(2),
           .stage_transfer_in_node = send(1)};
 }
@@ -326,25 +341,57 @@ KernelCase StepPricer::host_copy(std::int64_t tokens_per_gpu) const {
   return copy_case("device_to_host", kBf16Bytes * tokens_per_gpu * model_.hidden_size);
 }
 
-RingPrice StepPricer::ring(const LayerAttention& computed, std::int64_t tokens_per_gpu, bool is_backward) {
+// Layers with a window take no steps.
+int StepPricer::ring_steps() const {
+  return model_.windowed_layers() < 1 ? plan_.sequence.ring : 1;
+}
+
+CountedKernel StepPricer::hop_copies(std::int64_t tokens_per_gpu, bool is_backward) const {
+  const HopCopies& copies =
+      is_backward ? plan_.execution.kernels->hop_backward : plan_.execution.kernels->hop_forward;
+  const AttentionShape shape = attention_shape(model_, plan_);
+  const double values = copies.query_bytes * shape.heads + copies.key_value_bytes * 2 * shape.kv_heads;
+  const std::int64_t tokens = tokens_per_gpu * plan_.tp_degree * plan_.sequence.ulysses;
+  const double bytes = values * shape.head_dim * static_cast<double>(tokens);
+  // A device copy reads and writes every byte.
+  const std::int64_t of_one = std::llround(bytes / 2 / copies.launches);
+  return {copy_case("device", std::max<std::int64_t>(1, of_one)), copies.launches};
+}
+
+// What a ring does beside attention and transfers.
+RingPrice StepPricer::ring_alone(std::int64_t tokens_per_gpu, bool is_backward) {
   RingPrice ring;
-  // Layers with a window take no steps.
-  const double stepping = 1 - model_.windowed_layers();
-  ring.steps = stepping > 0 ? plan_.sequence.ring : 1;
+  ring.steps = ring_steps();
+  if (ring.steps == 1) return ring;
+  const KernelStyle& style = *plan_.execution.kernels;
+  const double n_hops = ring.steps - 1;
+  const CountedKernel copies = hop_copies(tokens_per_gpu, is_backward);
+  const Launches launched = style.ring + style.ring_hop * n_hops;
+  ring.n_kernels = (is_backward ? launched.backward : launched.forward) + n_hops * copies.count;
+  if (factors_.free_exchange.has(Cause::sequence)) return ring;
+  const double n = (1 - model_.windowed_layers()) * n_hops * copies.count;
+  const PricedKernel& copy = kernels_->time(copies.kernel);
+  ring.copied = copy.estimate(n, factors_.linear_factor);
+  ring.copies_ns = nanoseconds(ring.copied.time_s);
+  return ring;
+}
+
+void StepPricer::add_attention(RingPrice& ring, const LayerAttention& computed, std::int64_t tokens_per_gpu,
+                               bool is_backward) {
   ring.computed = computed.all;
   if (ring.steps == 1) {
     ring.compute_ns = nanoseconds(computed.all.time_s);
-    return ring;
+    return;
   }
+  const double stepping = 1 - model_.windowed_layers();
   ring.compute_ns = nanoseconds((computed.all.time_s - computed.windowed_s) / ring.steps);
   ring.windowed_ns = nanoseconds(computed.windowed_s);
   ring.stride = plan_.tp_degree * plan_.sequence.ulysses;
-  if (factors_.free_exchange.has(Cause::sequence)) return ring;
+  if (factors_.free_exchange.has(Cause::sequence)) return;
   const PricedKernel& transfer = kernels_->time(ring_send(tokens_per_gpu, is_backward));
   ring.bytes = std::llround(stepping * kernel_bytes(transfer.kernel));
   ring.transfer_ns = nanoseconds(stepping * transfer.time_s);
   ring.transfers = transfer.estimate(stepping * (ring.steps - 1));
-  return ring;
 }
 
 StepPricer::PackAttention StepPricer::attention(std::span<const std::int32_t> lengths_tokens) {
@@ -355,7 +402,7 @@ StepPricer::PackAttention StepPricer::attention(std::span<const std::int32_t> le
 
 StepPricer::AttentionBasis StepPricer::attention_basis() const {
   AttentionBasis basis{.shape = attention_shape(model_, plan_),
-                       .factor = factors_.attention_factor * attention_share(),
+                       .factor = factors_.attention_factor * attention_parts(),
                        .windowed_layers = model_.windowed_layers(),
                        .window = window(),
                        .flop_per_s = reached_attention_flop_per_s(cluster_),
@@ -366,14 +413,21 @@ StepPricer::AttentionBasis StepPricer::attention_basis() const {
   return basis;
 }
 
+MicroBatchPrice StepPricer::without_attention(std::int64_t tokens_per_gpu) {
+  MicroBatchPrice price;
+  price.tokens = &tokens(tokens_per_gpu);
+  price.overhead_ns = nanoseconds(factors_.micro_batch_s / plan_.virtual_stages);
+  price.attention_forward = ring_alone(tokens_per_gpu, false);
+  price.attention_backward = ring_alone(tokens_per_gpu, true);
+  return price;
+}
+
 MicroBatchPrice StepPricer::with_attention(std::int64_t tokens, const PackAttention& attention) {
   const int sequence_gpus = plan_.sequence_gpus();
   const std::int64_t tokens_per_gpu = std::max<std::int64_t>(1, (tokens + sequence_gpus - 1) / sequence_gpus);
-  MicroBatchPrice price;
-  price.tokens = &this->tokens(tokens_per_gpu);
-  price.overhead_ns = nanoseconds(factors_.micro_batch_s / plan_.virtual_stages);
-  price.attention_forward = ring(attention.forward, tokens_per_gpu, false);
-  price.attention_backward = ring(attention.backward, tokens_per_gpu, true);
+  MicroBatchPrice price = without_attention(tokens_per_gpu);
+  add_attention(price.attention_forward, attention.forward, tokens_per_gpu, false);
+  add_attention(price.attention_backward, attention.backward, tokens_per_gpu, true);
   price.host = host_costs();
   if (!attention.is_varlen) price.host.attention_s = price.host.ring_reads = 0;
   if (plan_.offload.activations && !factors_.free_exchange.has(Cause::states))

@@ -50,6 +50,9 @@ class StepPricer {
   /// The same in two parts. Pricers with equal attention_basis() give the same attention().
   PackAttention attention(std::span<const std::int32_t> lengths_tokens);
   MicroBatchPrice with_attention(std::int64_t tokens, const PackAttention& attention);
+  /// Computation and exchange of tokens alone: no attention but for the copies of a ring, no host, and
+  /// nothing that is sent beside them.
+  MicroBatchPrice without_attention(std::int64_t tokens_per_gpu);
   /// All that attention() depends on, beside the documents.
   struct AttentionBasis {
     AttentionShape shape;
@@ -83,6 +86,8 @@ class StepPricer {
   /// Makes the accounts of all prices that are made from now on count their kernels, for coverage.
   void keep_kernels() { keeps_kernels_ = true; }
   bool keeps_kernels() const { return keeps_kernels_; }
+  /// How many parts of every document the slowest GPU of the ring computes (AttentionPricer).
+  double attention_parts() const;
   /// The share of a rank's attention without a window that the slowest GPU of the ring computes for its
   /// heads.
   double attention_share() const;
@@ -91,6 +96,8 @@ class StepPricer {
   // Transfers of a micro-batch with so many tokens on each GPU: of one block of a ring, between two pipeline
   // stages, and of the input of a checkpointed layer to the host.
   KernelCase ring_send(std::int64_t tokens_per_gpu, bool is_backward) const;
+  /// The copies of a hop of a ring (HopCopies).
+  CountedKernel hop_copies(std::int64_t tokens_per_gpu, bool is_backward) const;
   KernelCase stage_send(std::int64_t tokens_per_gpu, int nodes) const;
   KernelCase host_copy(std::int64_t tokens_per_gpu) const;
   /// Transfers of a ring in one layer, for a pack of so many tokens; 0 without a ring.
@@ -122,10 +129,13 @@ class StepPricer {
   double time_s(const std::vector<CountedKernel>& kernels, double factor);
   double document_s(AttentionPricer& pricer, std::int32_t length_tokens);
   LayerAttention attention(AttentionPricer& pricer, std::span<const std::int32_t> lengths_tokens);
-  RingPrice ring(const LayerAttention& computed, std::int64_t tokens_per_gpu, bool is_backward);
+  RingPrice ring_alone(std::int64_t tokens_per_gpu, bool is_backward);
+  void add_attention(RingPrice& ring, const LayerAttention& computed, std::int64_t tokens_per_gpu,
+                     bool is_backward);
   void book(PriceAccount& account, Cause cause, const PricedKernel& kernel, const TimeEstimate& known,
             double count = 1) const;
   int ring_nodes() const;
+  int ring_steps() const;
   StatesPrice price_states(int chunk);
   // GPUs among which states travel, and the nodes that they are in.
   struct StateGroup {

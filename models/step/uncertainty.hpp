@@ -28,7 +28,7 @@ struct Uncertainty {
 /// The share of the variance of a profile's left-out error that each run has to itself. The rest is common to
 /// all runs of a job and cancels out in their ratios. Fitted to ratios of steps of the same stack, model and
 /// GPUs (docs/accuracy/time_ratios.md).
-inline constexpr double kOwnShareOfLeftOutError = 0.5;
+inline constexpr double kOwnShareOfLeftOutError = 0.45;
 
 /// An error that few independent groups showed is not well known itself. Times this factor, it gives the 90 %
 /// interval of Student's distribution: 1.78 for 2 groups, 1.15 for 7, near 1 for many; 1 for 0, where the

@@ -24,6 +24,18 @@ struct PartStyle {
   bool operator==(const PartStyle&) const = default;
 };
 
+/// Kernels of one hop of ring attention that join its results to those before it and take halves of blocks.
+/// The bytes are Transformer Engine's (transformer_engine.hpp), in every style: no ring is known to move
+/// less, and some add up in fp32.
+struct HopCopies {
+  double launches = 1;
+  // Bytes that they read and write for each value of the queries, and of the keys and values together.
+  double query_bytes = 0;
+  double key_value_bytes = 0;
+
+  bool operator==(const HopCopies&) const = default;
+};
+
 inline constexpr PartStyle kNoLaunches = {.forward = {.launches = 0}, .backward = {.launches = 0}};
 
 /// How a stack computes what is neither a matrix product nor attention: which kernels it launches for each
@@ -53,10 +65,12 @@ struct KernelStyle {
   // and of keys and values together.
   double attention_launches = 1;
   double attention_backward_launches = 1;
-  // Ring attention: what its first step, beside the kernels of attention on one GPU, and each further one
-  // launch.
+  // Ring attention: copies of each hop, and what its first step, beside the kernels of attention on one GPU,
+  // and each further one launch.
   Launches ring = {};
   Launches ring_hop = {};
+  HopCopies hop_forward = {.query_bytes = 5.5, .key_value_bytes = 1};
+  HopCopies hop_backward = {.query_bytes = 7.5, .key_value_bytes = 5.5};
   double query_copy_bytes = 0;
   double key_value_copy_bytes = 0;
 

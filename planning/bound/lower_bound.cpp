@@ -34,8 +34,10 @@ LowerBounds::LowerBounds(const Job& job, const ParallelPlan& plan, const BoundSp
       plan_(plan),
       space_(space),
       store_(store ? std::move(store) : std::make_shared<PriceStore>(job.hardware, job.cluster)) {
-  for (int ulysses = 1; ulysses <= plan.n_gpus; ulysses *= 2)
-    space_.sequences.push_back({.ulysses = ulysses, .ring = plan.sequence.ring});
+  plan_.memory_margin =
+      std::min(plan.memory_margin, least_memory_margin(plan, memory_assumptions(job.factors)));
+  const Job any_trainer{job.model, job.cluster, job.hardware, job.factors};
+  std::ranges::copy(ways_to_share(any_trainer, plan), std::back_inserter(space_.sequences));
   std::ranges::sort(space_.sequences);
   space_.sequences.erase(std::ranges::unique(space_.sequences).begin(), space_.sequences.end());
   std::erase_if(space_.sequences, [&](const SequenceParallelism& sequence) {
@@ -113,8 +115,7 @@ LowerBounds::Filling LowerBounds::filling(int zero_stage, StepPricer& states) {
     plan.gc_layers = job_.model.n_layers;
     pricers.push_back(pricers_[i].get());
     most_tokens.push_back(
-        most_tokens_that_fit(job_, plan, space_.most_pack_tokens, fewest_micro_batches(plan), Room::at_all) +
-        1);
+        most_tokens_that_fit(job_, plan, space_.most_pack_tokens, fewest_micro_batches(plan)) + 1);
   }
   const auto floors_with = [&](int n_micro_batches) {
     return floors(zero_stage, {.plan = plan_, .n_micro_batches = n_micro_batches, .counts_overhead = false});

@@ -41,8 +41,7 @@ void PackFloor::set_intervals(const Job& job) {
   std::int64_t last = 0;
   for (int gc_layers = 0; gc_layers <= job.model.n_layers && last < most; ++gc_layers) {
     setting_.plan.gc_layers = gc_layers;
-    const std::int64_t fitting =
-        most_tokens_that_fit(job, setting_.plan, most, setting_.n_micro_batches, Room::at_all);
+    const std::int64_t fitting = most_tokens_that_fit(job, setting_.plan, most, setting_.n_micro_batches);
     const std::int64_t until = std::min(most, fitting > 0 && gpus_ > 1 ? fitting + 1 : fitting);
     if (until <= last) continue;
     Interval& interval = intervals_.emplace_back();
@@ -59,13 +58,10 @@ void PackFloor::set_intervals(const Job& job) {
 
 PackFloor::Point PackFloor::price(std::int64_t tokens, std::size_t interval) const {
   const Interval& of_tokens = intervals_[interval];
-  MicroBatchPrice price = pricer_.micro_batch(tokens * gpus_, {});
+  // What is added to a pass may hide behind attention, as a ring's transfers do. There is none here.
+  MicroBatchPrice price = pricer_.without_attention(tokens);
   if (!setting_.counts_overhead) price.overhead_ns = 0;
   const double lost_s = setting_.plan.pp_degree * rounding_s(price, of_tokens.chunks);
-  // What is added to a pass may hide behind attention, as a ring's transfers do. There is none here.
-  price.attention_forward = price.attention_backward = {};
-  price.added.clear();
-  price.host = {};
   WorkTime forward;
   WorkTime backward;
   for (const ChunkShape& chunk : of_tokens.chunks) {

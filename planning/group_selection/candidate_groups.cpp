@@ -12,10 +12,9 @@
 namespace packsim {
 
 std::int64_t most_tokens_that_fit(const Job& job, const ParallelPlan& plan, std::int64_t most,
-                                  int n_micro_batches, Room room) {
+                                  int n_micro_batches) {
   const MemoryAssumptions assumptions = memory_assumptions(job.factors);
-  const double margin = room == Room::with_margin ? memory_margin(plan, assumptions)
-                                                  : 1 - 1 / (1 - memory_error(plan, assumptions));
+  const double margin = memory_margin(plan, assumptions);
   const PlanMemory memory(job.model, job.cluster, plan, assumptions);
   const auto is_there_room = [&](std::int64_t tokens_per_gpu) {
     // This tries as many micro-batches as stages, and twice as many where a pipeline then holds more. Only a
@@ -39,21 +38,36 @@ std::int64_t most_tokens_that_fit(const Job& job, const ParallelPlan& plan, std:
   return fitting;
 }
 
-std::vector<ParallelPlan> plans_of_degree(const Job& job, ParallelPlan plan, int degree) {
-  std::vector<ParallelPlan> plans;
-  const auto add = [&](int ulysses) {
-    plan.sequence = {.ulysses = ulysses, .ring = degree / ulysses};
-    const bool is_known = std::ranges::find(plans, plan) != plans.end();
-    if (!is_known && plan_mistakes(job.model, job.cluster, plan).empty() &&
-        trainer_mistakes(job.trainer, job.model, plan).empty())
-      plans.push_back(plan);
-    return !plans.empty();
-  };
-  for (int ulysses = degree; ulysses >= 1; ulysses /= 2) {
-    if (add(ulysses)) break;
+std::vector<SequenceParallelism> ways_to_share(const Job& job, ParallelPlan plan) {
+  std::vector<SequenceParallelism> ways;
+  const int most = plan.state_gpus();
+  for (int degree = 1; degree <= most; ++degree) {
+    if (most % degree != 0) continue;
+    for (int ulysses = std::min(degree, job.model.n_heads); ulysses >= 1; --ulysses) {
+      if (degree % ulysses != 0) continue;
+      plan.sequence = {.ulysses = ulysses, .ring = degree / ulysses};
+      if (plan_mistakes(job.model, job.cluster, plan).empty() &&
+          trainer_mistakes(job.trainer, job.model, plan).empty())
+        ways.push_back(plan.sequence);
+    }
   }
-  add(std::min(degree, std::max(1, job.cluster.gpus_per_node / plan.tp_degree)));
-  return plans;
+  return ways;
+}
+
+std::vector<SequenceParallelism> ways_to_try(const Job& job, const ParallelPlan& plan) {
+  const std::vector<SequenceParallelism> all = ways_to_share(job, plan);
+  std::vector<SequenceParallelism> ways;
+  bool has_one_of_node = false;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const int gpus = all[i].gpus_per_pack();
+    const bool is_first = i == 0 || all[i - 1].gpus_per_pack() != gpus;
+    const bool is_last = i + 1 == all.size() || all[i + 1].gpus_per_pack() != gpus;
+    if (is_first) has_one_of_node = false;
+    const bool is_in_node = all[i].ulysses * plan.tp_degree <= job.cluster.gpus_per_node;
+    if (is_first || is_last || (is_in_node && !has_one_of_node)) ways.push_back(all[i]);
+    has_one_of_node = has_one_of_node || is_in_node;
+  }
+  return ways;
 }
 
 namespace {
@@ -155,15 +169,20 @@ std::vector<CandidateGroup> candidate_groups(const Job& job, const ParallelPlan&
                                              const CandidateLimits& limits,
                                              std::shared_ptr<PriceStore> store) {
   std::vector<CandidateGroup> candidates;
-  const int most_degree = plan.n_gpus / (plan.tp_degree * plan.pp_degree);
   if (!store) store = std::make_shared<PriceStore>(job.hardware, job.cluster);
-  for (int degree = 1; degree <= most_degree; degree *= 2) {
+  const std::vector<SequenceParallelism> ways = ways_to_try(job, plan);
+  for (auto first = ways.begin(); first != ways.end();) {
+    const int degree = first->gpus_per_pack();
+    const auto end = std::find_if(
+        first, ways.end(), [&](const SequenceParallelism& one) { return one.gpus_per_pack() != degree; });
     std::unique_ptr<SharingWay> best;
-    for (const ParallelPlan& plan_of_way : plans_of_degree(job, plan, degree)) {
+    for (; first != end; ++first) {
+      ParallelPlan plan_of_way = plan;
+      plan_of_way.sequence = *first;
       auto way = std::make_unique<SharingWay>(job, plan_of_way, limits, store);
       if (!best || way->is_better_than(*best, limits.longest_tokens)) best = std::move(way);
     }
-    if (best) std::ranges::move(best->candidates(), std::back_inserter(candidates));
+    std::ranges::move(best->candidates(), std::back_inserter(candidates));
   }
   std::ranges::stable_sort(candidates, {},
                            [](const CandidateGroup& candidate) { return candidate.group.capacity_tokens; });

@@ -11,7 +11,8 @@ namespace {
 
 bool is_same(const RingPrice& a, const RingPrice& b) {
   return a.steps == b.steps && a.compute_ns == b.compute_ns && a.windowed_ns == b.windowed_ns &&
-         a.transfer_ns == b.transfer_ns && a.bytes == b.bytes && a.stride == b.stride;
+         a.transfer_ns == b.transfer_ns && a.copies_ns == b.copies_ns && a.bytes == b.bytes &&
+         a.stride == b.stride;
 }
 
 // Prices by one pricer share their TokenPrices if they have the same number of tokens.

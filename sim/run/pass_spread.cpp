@@ -25,6 +25,7 @@ class Pieces {
           if (step > 0) end_piece();
           compute(attention->compute_ns);
         }
+        compute(attention->copies_ns);
         compute(attention->windowed_ns);
         break;
       case PassSegment::Kind::exchange:

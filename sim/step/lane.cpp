@@ -164,6 +164,7 @@ void Lane::attention(const RingPrice& ring, Cause cause) {
     compute(slowed_ns(ring.compute_ns, slow_down_), cause);
     wait_for(arrived);
   }
+  if (ring.copies_ns > 0) compute(slowed_ns(ring.copies_ns, slow_down_), Cause::sequence);
   if (ring.windowed_ns > 0) compute(slowed_ns(ring.windowed_ns, slow_down_), cause);
   work_ns_ = work_before_ns + time.total_ns;
 }

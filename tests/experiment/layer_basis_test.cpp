@@ -70,7 +70,7 @@ TEST_CASE("Plans with equal layers have equal prices of tokens, whatever key of 
           for (const PlanValue& value : others_of(key, key.get(plan))) {
             ParallelPlan other = plan;
             key.set(other, value);
-            if (other == plan || !(LayerBasis(other) == LayerBasis(plan))) {
+            if (other == plan || !(LayerBasis(model, other) == LayerBasis(model, plan))) {
               n_other += other == plan ? 0 : 1;
               continue;
             }

@@ -86,6 +86,48 @@ class RandomJobs {
   std::mt19937 generator_;
 };
 
+// A job of random lengths whose scenario says no degree of model parallelism.
+class OpenJob {
+ public:
+  explicit OpenJob(std::uint32_t number) : number_(number) {
+    static constexpr std::array<const char*, 4> kModels = {"llama3.1-8b", "qwen2.5-7b", "qwen2.5-14b",
+                                                           "qwen3-30b-a3b"};
+    static constexpr std::array<const char*, 6> kStrategies = {"isf",  "hbp", "planner",
+                                                               "none", "wlb", "flexsp"};
+    static constexpr std::array<const char*, 3> kClusters = {"h100-sxm-80gb", "h100-sxm-80gb",
+                                                             "h200-nvl-141gb"};
+    std::mt19937 generator(number);
+    const auto pick = [&](const auto& all) { return all[generator() % all.size()]; };
+    model_ = pick(kModels);
+    strategy_ = pick(kStrategies);
+    cluster_ = pick(kClusters);
+    nodes_ = 1 + static_cast<int>(generator() % 4);
+    tokens_ = std::int64_t{65536} << (generator() % 3);
+  }
+
+  std::string lengths_csv() const { return RandomJobs(number_).lengths_csv(); }
+  // parallelism, cluster, strategy: more keys of these parts of the scenario; those of the last two begin
+  // with a comma.
+  std::string scenario(const std::string& parallelism = "", const std::string& cluster = "",
+                       const std::string& strategy = "") const {
+    return R"({"format": 1, "name": "job", "model": ")" + model_ + R"(", "cluster": {"type": ")" + cluster_ +
+           R"(", "nodes": )" + std::to_string(nodes_) + cluster +
+           R"(}, "profile": "any-framework-h100", "training": {"tokens_per_iteration": )" +
+           std::to_string(tokens_) + R"(, "epochs": 1, "zero_stage": 1}, "parallelism": {)" + parallelism +
+           R"(}, "lengths": {"mix": [{"source": "lengths.csv"}]}, "packing": {"plan": "auto", )" +
+           R"("last_iteration": "shorten"}, "baseline": ")" + strategy_ +
+           R"(", "strategies": [{"strategy": ")" + strategy_ + "\"" + strategy + "}]}";
+  }
+
+ private:
+  std::uint32_t number_;
+  std::string model_;
+  std::string strategy_;
+  std::string cluster_;
+  int nodes_ = 1;
+  std::int64_t tokens_ = 0;
+};
+
 // Calls check(first, last) with the numbers of the jobs that PACKSIM_JOBS asks for, such as "1 1000".
 template <typename Check>
 void check_jobs_asked_for(Check check) {

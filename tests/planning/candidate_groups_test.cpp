@@ -66,6 +66,35 @@ TEST_CASE("Candidates and bounds are those that each plan has alone, whatever wa
   }
 }
 
+TEST_CASE("Packs are shared by every number of GPUs that fills nodes or equal parts of one") {
+  const Pricing pricing(kLlama8b, {.n_gpus = 24});
+  Cluster cluster = four_nodes();
+  cluster.nodes = 3;
+  const FrameworkFactors factors;
+  const Job job{pricing.model, cluster, pricing.profile, factors};
+  using Ways = std::vector<SequenceParallelism>;
+  // 16 GPUs do not divide 24, and 32 heads are not divided by 3.
+  CHECK(ways_to_share(job, {.n_gpus = 24}) == Ways{{1, 1},
+                                                   {2, 1},
+                                                   {1, 2},
+                                                   {4, 1},
+                                                   {2, 2},
+                                                   {1, 4},
+                                                   {8, 1},
+                                                   {4, 2},
+                                                   {2, 4},
+                                                   {1, 8},
+                                                   {8, 3},
+                                                   {4, 6},
+                                                   {2, 12},
+                                                   {1, 24}});
+  CHECK(ways_to_try(job, {.n_gpus = 24}) ==
+        Ways{{1, 1}, {2, 1}, {1, 2}, {4, 1}, {1, 4}, {8, 1}, {1, 8}, {8, 3}, {1, 24}});
+  // Two tensor-parallel GPUs count as one, and four of them fill a node.
+  CHECK(ways_to_try(job, {.n_gpus = 24, .tp_degree = 2}) ==
+        Ways{{1, 1}, {2, 1}, {1, 2}, {4, 1}, {1, 4}, {4, 3}, {1, 12}});
+}
+
 TEST_CASE("Of the ways to share a pack, candidates have the one that takes least for the longest sample") {
   const Pricing pricing(kLlama8b, {.n_gpus = 32});
   const Cluster cluster = four_nodes();
@@ -79,7 +108,10 @@ TEST_CASE("Of the ways to share a pack, candidates have the one that takes least
   for (const CandidateGroup& one : candidate_groups(job, plan, limits)) {
     const int degree = one.plan.sequence.gpus_per_pack();
     if (degree < 16 || one.plan.gc_layers > 0) continue;
-    for (ParallelPlan other : plans_of_degree(job, plan, degree)) {
+    for (const SequenceParallelism& sequence : ways_to_try(job, plan)) {
+      if (sequence.gpus_per_pack() != degree) continue;
+      ParallelPlan other = plan;
+      other.sequence = sequence;
       const std::int64_t gpus = other.sequence_gpus();
       const std::int64_t capacity_tokens = gpus * most_tokens_that_fit(job, other, limits.share_tokens);
       REQUIRE(capacity_tokens >= longest);
@@ -88,6 +120,6 @@ TEST_CASE("Of the ways to share a pack, candidates have the one that takes least
       ++n_compared;
     }
   }
-  // Two ways each for 16 and for 32 GPUs.
-  CHECK(n_compared == 4);
+  // Ulysses of 1, 8 and as many GPUs as share the pack, 16 or 32.
+  CHECK(n_compared == 6);
 }

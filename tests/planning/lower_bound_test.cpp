@@ -100,7 +100,10 @@ TEST_CASE("No pack takes less than its documents' floors, whatever is in it", "[
     const int stage = one.plan.pp_degree - 1;
     const Job job{one.model, cluster, pricing.profile, kFactors};
     StepPricer pricer(one.model, cluster, one.plan, pricing.profile, kFactors);
-    const PackFloor floor(job, pricer, {.plan = one.plan, .stage = stage, .most_tokens = 1 << 17});
+    // Packs fit here whose estimate leaves nothing free.
+    ParallelPlan roomy = one.plan;
+    roomy.memory_margin = least_memory_margin(roomy, memory_assumptions(kFactors));
+    const PackFloor floor(job, pricer, {.plan = roomy, .stage = stage, .most_tokens = 1 << 17});
     StepPricer other(one.model, cluster, one.plan, pricing.profile, kFactors);
     int n_packs = 0;
     double least_gap = 1e9;

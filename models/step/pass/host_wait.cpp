@@ -77,11 +77,13 @@ void visit_part(const MicroBatchPrice& price, const PassList& pass, const PassPa
     const bool is_recomputed = place.phase == LayerPhase::recompute;
     const double per_launch_s = is_recomputed ? host.recomputed_launch_s : host.launch_s;
     std::int64_t run_ns = phase.total_ns;
+    double n_kernels = phase.n_kernels;
     double beside_s = (part.kind == PassPart::Kind::layers ? host.layer_s : 0) +
                       (is_recomputed ? 0 : host.gather_s) +
                       (place.phase == LayerPhase::backward ? host.reduce_s : 0);
     if (phase.attention) {
       run_ns += place.attention->total_ns();
+      n_kernels += place.attention->n_kernels;
       beside_s += host.attention_s;
     }
     const auto add = [&](double n_launches, double and_s, std::int64_t ns, double n_waits) {
@@ -94,11 +96,11 @@ void visit_part(const MicroBatchPrice& price, const PassList& pass, const PassPa
     };
     if (phase.has_host_waits) {
       const WaitingEnd end = waiting_end(phase);
-      add(phase.n_kernels - end.n_launches, beside_s, run_ns - end.run_ns, 0);
+      add(n_kernels - end.n_launches, beside_s, run_ns - end.run_ns, 0);
       add(end.n_launches, 0, end.run_ns, end.n_waits);
     } else {
       const bool is_read = !pass.is_forward() && part.kind == PassPart::Kind::head && host.loss_reads > 1;
-      add(phase.n_kernels, beside_s, run_ns, reads_of(phase, place, host) + (is_read ? 1 : 0));
+      add(n_kernels, beside_s, run_ns, reads_of(phase, place, host) + (is_read ? 1 : 0));
     }
   });
 }

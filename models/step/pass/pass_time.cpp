@@ -11,6 +11,7 @@ std::int64_t slowed_ns(std::int64_t time_ns, double slow_down) {
 WorkTime attention_time(const RingPrice& ring, Cause cause, double slow_down) {
   RingPrice slowed = ring;
   slowed.compute_ns = slowed_ns(ring.compute_ns, slow_down);
+  slowed.copies_ns = slowed_ns(ring.copies_ns, slow_down);
   slowed.windowed_ns = slowed_ns(ring.windowed_ns, slow_down);
   const std::int64_t computed_ns = slowed.steps * slowed.compute_ns + slowed.windowed_ns;
   WorkTime time;

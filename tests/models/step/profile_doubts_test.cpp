@@ -26,7 +26,8 @@ FrameworkProfile profile_of(std::vector<PlanTrait> traits) {
 std::vector<std::string> texts(const FrameworkProfile& profile, const Cluster& cluster,
                                const std::vector<ParallelPlan>& plans, const Transformer& model = kLlama8b) {
   std::vector<std::string> reasons;
-  for (const ProfileDoubt& doubt : profile_doubts(profile, model, cluster, plans))
+  const std::vector<double> equal(plans.size(), 1.0 / static_cast<double>(plans.size()));
+  for (const ProfileDoubt& doubt : profile_doubts(profile, model, cluster, plans, equal))
     reasons.push_back(doubt.reason);
   return reasons;
 }
@@ -78,11 +79,19 @@ TEST_CASE("Each trait that no step of the fit had is a doubt, once for all group
         Texts{"no step of profile P had experts"});
 }
 
+TEST_CASE("What only some groups have is in doubt by their part of the tokens") {
+  const std::vector<ParallelPlan> plans = {{.n_gpus = 16}, {.n_gpus = 16, .sequence = {.ring = 2}}};
+  const FrameworkProfile profile = profile_of({});
+  const auto doubts = profile_doubts(profile, kLlama8b, cluster_of("G", 2), plans, std::vector{0.9, 0.1});
+  REQUIRE(doubts.size() == 1);
+  CHECK(doubts[0].relative_error == Approx(0.1 * plan_trait_kind(PlanTrait::ring).error));
+}
+
 TEST_CASE("Another GPU, and more or fewer GPUs than the fit had, are doubts") {
   CHECK(texts(profile_of({}), cluster_of("H", 2), {{.n_gpus = 16}}) ==
         Texts{"no step of profile P ran on H"});
   const FrameworkProfile profile = profile_of({});
-  const std::vector<ParallelPlan> plan = {{.n_gpus = 256}};
+  const ParallelPlan plan{.n_gpus = 256};
   const std::vector<ProfileDoubt> more = profile_doubts(profile, kLlama8b, cluster_of("G", 32), plan);
   REQUIRE(more.size() == 1);
   CHECK(more[0].reason == "no step of profile P ran on over 32 GPUs");

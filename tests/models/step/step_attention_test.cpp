@@ -5,10 +5,13 @@
 
 #include "models/kernels/make_case.hpp"
 #include "models/step/attention_pricer.hpp"
+#include "models/step/step_pricer.hpp"
 #include "tests/models/attention_profile.hpp"
+#include "tests/models/llama_8b.hpp"
+#include "tests/models/pricing.hpp"
 
 using namespace packsim;
-using packsim_test::attention_profile;
+using namespace packsim_test;
 
 namespace {
 
@@ -113,6 +116,42 @@ TEST_CASE("Windowed documents take their share of the work, and of the longest o
   CHECK(pricer.pack(Lengths{8192}, {.tokens = 1000}).time_s ==
         Approx(launch_s + share * whole_s).epsilon(1e-12));
   CHECK(pricer.pack(Lengths{8192, 500}, {.tokens = 1000}).time_s < pricer.pack(Lengths{8192, 500}).time_s);
+}
+
+TEST_CASE("A ring computes each document in parts, one launch each") {
+  const HardwareProfile profile = attention_profile({"bwd", "fwd"});
+  const Lengths pack = {8192, 640, 1000};
+  const Lengths parts = {2048, 160, 250};
+  for (const RingLayout layout : {RingLayout::zigzag, RingLayout::contiguous}) {
+    const ParallelPlan plan{.n_gpus = 4, .sequence = {.ring = 4}, .ring_layout = layout};
+    StepPricer pricer(kLlama8b, example_cluster(), plan, profile, {});
+    // 4 steps on equal halves, or 3 with all pairs of two parts, each as many as twice the causal ones, and
+    // one with its own.
+    const int n = layout == RingLayout::zigzag ? 4 : 7;
+    const double forward_s = AttentionPricer(profile, "fwd", {32, 8, 128}).pack(parts).time_s;
+    CHECK(pricer.attention(pack).forward.all.time_s == Approx(n * forward_s));
+  }
+}
+
+TEST_CASE("A hop of a ring joins results and takes halves of blocks") {
+  const HardwareProfile profile = attention_profile({"bwd", "fwd"});
+  const ParallelPlan plan{.n_gpus = 8, .sequence = {.ulysses = 2, .ring = 4}};
+  StepPricer pricer(kLlama8b, example_cluster(), plan, profile, {});
+  // 1000 tokens on each of two GPUs have 2000 of the sequence, with 16 of 32 heads and 4 of 8 key-value
+  // heads. Forward, half of the hops have all queries: 6 bytes a value of the output, or of half of it, and 4
+  // for half of the queries, or of the keys and values.
+  const double queries = 2000.0 * 16 * 128;
+  const double keys_and_values = 2000.0 * 2 * 4 * 128;
+  const double forward_bytes = queries * (6 * 0.75 + 0.5 * 0.5 * 4) + keys_and_values * 0.5 * 0.5 * 4;
+  // Backward, gradients of queries, or of half of them, are added up, and so are those of keys and values.
+  // The halves are of queries, outputs and their gradients.
+  const double backward_bytes =
+      queries * (6 * 0.75 + 3 * 0.5 * 0.5 * 4) + keys_and_values * (6 * 0.75 + 0.5 * 0.5 * 4);
+  for (const bool is_backward : {false, true}) {
+    const CountedKernel copies = pricer.hop_copies(1000, is_backward);
+    CHECK(2 * copies.count * static_cast<double>(copies.kernel.integer("bytes")) ==
+          Approx(is_backward ? backward_bytes : forward_bytes));
+  }
 }
 
 TEST_CASE("Where a pass was not measured, the other one stands in: missing, at the ratio of their flop") {

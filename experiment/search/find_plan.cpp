@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <map>
 #include <memory>
@@ -11,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "experiment/plans/plan_group.hpp"
 #include "experiment/search/base_plans.hpp"
 #include "experiment/search/plan_space.hpp"
 #include "experiment/search/rival_specs.hpp"
@@ -33,6 +35,10 @@ constexpr double kCloseFraction = 0.02;
 constexpr double kFinalistFraction = 0.05;
 // A plan that is nearer than this to the best is not worth another look for better ones.
 constexpr double kWorthwhile = 0.999;
+// The parts of a group's length by which near plans differ, with all of the data or a small sample, and with
+// a large one.
+constexpr std::array<double, 3> kParts = {0.25, 0.125, 0.0625};
+constexpr std::array<double, 1> kFinalParts = {0.125};
 
 std::vector<LengthCount> count_lengths(std::span<const std::int32_t> lengths_tokens,
                                        std::int64_t longest_tokens, OverLong over_long) {
@@ -167,19 +173,24 @@ class Search {
     if (n_tokens_ <= kSmallIterations * of_iteration) {
       Trials trials(scenario_, samples(lengths_tokens_, false), pricers_);
       add_all(trials);
-      refine(trials);
+      refine(trials, kParts);
       return choose(trials, n_tokens_, epochs);
     }
     const std::vector<std::int32_t> first =
         some_samples(lengths_tokens_, scenario_.seed, kFirstIterations * of_iteration);
     Trials trials(scenario_, samples(first, true), pricers_);
     add_all(trials);
-    refine(trials);
+    // Of the plans near the best one, the best is enough: the others would take the places of other plans.
+    Trials refined = trials;
+    refine(refined, kParts);
     const std::vector<std::int32_t> second =
         some_samples(lengths_tokens_, scenario_.seed, kSecondIterations * of_iteration);
     const std::int64_t second_tokens = std::min(n_tokens_, kSecondIterations * of_iteration);
     Trials final_trials(scenario_, samples(second, true), pricers_);
     for (const PlanCandidate& finalist : finalists(trials)) final_trials.add(finalist, search_);
+    if (!refined.tried().empty() && refined.tried().front().epoch_s < trials.tried().front().epoch_s)
+      final_trials.add(refined.tried().front().candidate, search_);
+    refine(final_trials, kFinalParts);
     for (const TriedPlan& tried : trials.tried()) {
       if (tried.candidate.is_usual) final_trials.add(tried.candidate, search_);
     }
@@ -233,24 +244,26 @@ class Search {
     add_plans_of({&spec_, 1}, plans, trials);
   }
 
+  void count(const PlanSpace& space) {
+    search_.n_candidates += std::ssize(space.candidates) + space.n_too_large;
+    search_.n_too_large += space.n_too_large;
+  }
+
   // Tries pack lengths between those of the candidates, near the best plan and then nearer, as long as that
   // makes it faster.
-  void refine(Trials& trials) {
+  void refine(Trials& trials, std::span<const double> parts) {
     WorkFloors floors(trials.counts(), !trials.are_some(), *pricers_);
-    for (const double part : {0.25, 0.125, 0.0625}) {
-      for (bool was_faster = true; was_faster;) {
-        was_faster = false;
-        if (trials.tried().empty()) return;
+    for (const double part : parts) {
+      double before_s = std::numeric_limits<double>::infinity();
+      while (!trials.tried().empty() && trials.tried().front().epoch_s < kWorthwhile * before_s) {
+        before_s = trials.tried().front().epoch_s;
         PlanCandidate best = trials.tried().front().candidate;
         if (strategy_of(best.spec).chooses_groups || strategy_of(best.spec).mixes_groups) return;
-        const double epoch_s = trials.tried().front().epoch_s;
         best.spec.micro_batches_per_rank = spec_.micro_batches_per_rank;
         PlanSpace space;
         add_near_plans(best, part, *options_, floors, space);
-        search_.n_candidates += std::ssize(space.candidates) + space.n_too_large;
-        search_.n_too_large += space.n_too_large;
+        count(space);
         for (const PlanCandidate& candidate : space.candidates) trials.add(candidate, search_);
-        was_faster = trials.tried().front().epoch_s < kWorthwhile * epoch_s;
       }
     }
   }
@@ -277,8 +290,7 @@ class Search {
         }
         PlanSpace space;
         for (const StrategySpec& spec : specs) add_plans(spec, *base->second, *options_, floors, space);
-        search_.n_candidates += std::ssize(space.candidates) + space.n_too_large;
-        search_.n_too_large += space.n_too_large;
+        count(space);
         for (PlanCandidate& candidate : space.candidates) {
           const double floor_s = candidate.floor_s;
           open.emplace(floor_s, std::move(candidate));

@@ -12,10 +12,6 @@ namespace {
 
 constexpr std::array<int, 8> kPacksOfRank = {1, 2, 3, 4, 6, 8, 12, 16};
 
-std::int64_t round_up_to(std::int64_t value, std::int64_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
-}
-
 GroupOption make_option(const Scenario& scenario, const ParallelPlan& base,
                         const SequenceParallelism& sequence, std::int64_t capacity_tokens) {
   GroupOption option{.group = {.capacity_tokens = capacity_tokens, .sequence = sequence, .gc_layers = {}}};

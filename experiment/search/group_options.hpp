@@ -10,6 +10,11 @@
 
 namespace packsim {
 
+/// The least multiple that is no less than the value.
+inline std::int64_t round_up_to(std::int64_t value, std::int64_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+
 /// Packs of one length at one degree of sequences, with the fewest checkpointed layers with which full packs
 /// fit in memory.
 struct GroupOption {

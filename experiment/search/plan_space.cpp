@@ -105,16 +105,19 @@ void add_candidate(const Scenario& scenario, const StrategySpec& spec, const Par
   space.candidates.push_back(std::move(candidate));
 }
 
-// Options that are not given are searched too.
 std::vector<OptionValues> searched_options(const StrategySpec& spec, std::int64_t capacity_tokens) {
   const auto search = strategy_of(spec).searched_options;
-  if (search == nullptr) return {};
-  std::vector<OptionValues> searched = search(capacity_tokens);
-  std::erase_if(searched, [&](const OptionValues& values) {
-    return std::ranges::any_of(values.all(),
-                               [&](const auto& one) { return spec.options.find(one.first) != nullptr; });
-  });
-  return searched;
+  return search == nullptr ? std::vector<OptionValues>() : search(capacity_tokens);
+}
+
+// Whether the scenario gives some of these options.
+bool gives_any(const StrategySpec& spec, const OptionValues& options) {
+  return std::ranges::any_of(options.all(),
+                             [&](const auto& one) { return spec.options.find(one.first) != nullptr; });
+}
+
+void set_options(StrategySpec& spec, const OptionValues& options) {
+  for (const auto& [name, value] : options.all()) spec.options.set(name, value);
 }
 
 // The option with only the checkpointed layers that the longest sample alone needs, as no pack need be full.
@@ -144,12 +147,13 @@ void add_one_group(const StrategySpec& spec, const ParallelPlan& base, GroupOpti
     add_candidate(scenario, spec, base, {&one, 1}, !std::exchange(has_usual, true), floors, space);
     space.candidates.back().floor_s = floor_s(scenario, spec, base, {&fewest, 1}, floors);
     const PlanCandidate of_defaults = space.candidates.back();
-    for (const OptionValues& values : searched_options(spec, one.group.capacity_tokens)) {
-      const std::size_t n_options = space.candidates.back().n_options + 1;
+    const std::vector<OptionValues> searched = searched_options(spec, one.group.capacity_tokens);
+    for (std::size_t i = 0; i < searched.size(); ++i) {
+      if (gives_any(spec, searched[i])) continue;
       PlanCandidate& other = space.candidates.emplace_back(of_defaults);
       other.is_usual = false;
-      other.n_options = n_options;
-      for (const auto& [name, value] : values.all()) other.spec.options.set(name, value);
+      other.n_options = i + 1;
+      set_options(other.spec, searched[i]);
       other.floor_s = floor_s(scenario, other.spec, base, {&fewest, 1}, floors);
     }
   }
@@ -258,51 +262,52 @@ void add_mixed(const StrategySpec& spec, const ParallelPlan& base, GroupOptions&
   }
 }
 
+// Groups with one of them longer or shorter by this part, or without one.
+std::vector<std::vector<GroupSpec>> near_groups(const std::vector<GroupSpec>& groups, double part,
+                                                std::int64_t longest_tokens) {
+  std::vector<std::vector<GroupSpec>> near;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    const bool is_last = g + 1 == groups.size();
+    const std::int64_t gpus = groups[g].sequence.gpus_per_pack();
+    for (const double factor : {1 - part, 1 + part}) {
+      std::vector<GroupSpec>& changed = near.emplace_back(groups);
+      const double tokens = factor * static_cast<double>(groups[g].capacity_tokens);
+      const std::int64_t least = is_last ? longest_tokens : 1;
+      changed[g].capacity_tokens =
+          std::max(round_up_to(least, gpus), round_up_to(std::llround(tokens), gpus));
+    }
+    if (is_last) continue;
+    std::vector<GroupSpec>& fewer = near.emplace_back(groups);
+    fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(g));
+  }
+  std::erase_if(near, [&](const std::vector<GroupSpec>& one) {
+    return one == groups || !std::ranges::is_sorted(one, std::less_equal<>(), &GroupSpec::capacity_tokens);
+  });
+  return near;
+}
+
 }  // namespace
 
 void add_near_plans(const PlanCandidate& near, double part, GroupOptions& options, WorkFloors& floors,
                     PlanSpace& space) {
-  const Scenario& scenario = options.scenario();
   const ParallelPlan& base = *near.spec.plan;
-  const auto add = [&](std::vector<GroupSpec> groups) {
-    if (groups.back().capacity_tokens < options.longest_tokens()) return;
+  for (const std::vector<GroupSpec>& groups : near_groups(near.spec.groups, part, options.longest_tokens())) {
     std::vector<GroupOption> made;
     for (const GroupSpec& group : groups)
       made.push_back(options.of(base, group.sequence, group.capacity_tokens));
     if (!std::ranges::all_of(made, &GroupOption::fits)) {
       ++space.n_too_large;
-      return;
+      continue;
     }
     PlanCandidate& candidate = space.candidates.emplace_back(near);
     candidate.is_usual = false;
-    for (std::size_t g = 0; g < groups.size(); ++g) candidate.spec.groups[g] = made[g].group;
-    candidate.spec.groups.resize(groups.size());
-    if (near.n_options > 0) {
-      const auto search = strategy_of(near.spec).searched_options;
-      const OptionValues values = search(groups.back().capacity_tokens)[near.n_options - 1];
-      for (const auto& [name, value] : values.all()) candidate.spec.options.set(name, value);
-    }
+    candidate.spec.groups.clear();
+    for (const GroupOption& one : made) candidate.spec.groups.push_back(one.group);
+    if (near.n_options > 0)
+      set_options(candidate.spec,
+                  searched_options(near.spec, groups.back().capacity_tokens)[near.n_options - 1]);
     if (made.size() == 1) made.front() = with_fewest_layers(base, made.front(), options);
-    candidate.floor_s = floor_s(scenario, candidate.spec, base, made, floors);
-  };
-  const std::vector<GroupSpec>& groups = near.spec.groups;
-  for (std::size_t g = 0; g < groups.size(); ++g) {
-    const std::int64_t gpus = groups[g].sequence.gpus_per_pack();
-    for (const double factor : {1 - part, 1 + part}) {
-      std::vector<GroupSpec> changed = groups;
-      const double tokens = factor * static_cast<double>(groups[g].capacity_tokens);
-      changed[g].capacity_tokens = std::llround(tokens / static_cast<double>(gpus)) * gpus;
-      if (g + 1 == groups.size())
-        changed[g].capacity_tokens =
-            std::max(changed[g].capacity_tokens, (options.longest_tokens() + gpus - 1) / gpus * gpus);
-      const bool is_ascending = std::ranges::adjacent_find(changed, std::greater_equal<>(),
-                                                           &GroupSpec::capacity_tokens) == changed.end();
-      if (is_ascending && changed.front().capacity_tokens > 0 && changed != groups) add(std::move(changed));
-    }
-    if (g + 1 == groups.size()) continue;
-    std::vector<GroupSpec> fewer = groups;
-    fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(g));
-    add(std::move(fewer));
+    candidate.floor_s = floor_s(options.scenario(), candidate.spec, base, made, floors);
   }
 }
 

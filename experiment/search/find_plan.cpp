@@ -33,8 +33,6 @@ constexpr std::ptrdiff_t kMostOfStrategy = 8;
 constexpr std::size_t kMostClose = 4;
 constexpr double kCloseFraction = 0.02;
 constexpr double kFinalistFraction = 0.05;
-// A plan that is nearer than this to the best is not worth another look for better ones.
-constexpr double kWorthwhile = 0.999;
 // The parts of a group's length by which near plans differ, with all of the data or a small sample, and with
 // a large one.
 constexpr std::array<double, 3> kParts = {0.25, 0.125, 0.0625};
@@ -173,7 +171,7 @@ class Search {
     if (n_tokens_ <= kSmallIterations * of_iteration) {
       Trials trials(scenario_, samples(lengths_tokens_, false), pricers_);
       add_all(trials);
-      refine(trials, kParts);
+      refine(trials, kParts, kMostClose);
       return choose(trials, n_tokens_, epochs);
     }
     const std::vector<std::int32_t> first =
@@ -182,7 +180,7 @@ class Search {
     add_all(trials);
     // Of the plans near the best one, the best is enough: the others would take the places of other plans.
     Trials refined = trials;
-    refine(refined, kParts);
+    refine(refined, kParts, kMostClose);
     const std::vector<std::int32_t> second =
         some_samples(lengths_tokens_, scenario_.seed, kSecondIterations * of_iteration);
     const std::int64_t second_tokens = std::min(n_tokens_, kSecondIterations * of_iteration);
@@ -190,7 +188,7 @@ class Search {
     for (const PlanCandidate& finalist : finalists(trials)) final_trials.add(finalist, search_);
     if (!refined.tried().empty() && refined.tried().front().epoch_s < trials.tried().front().epoch_s)
       final_trials.add(refined.tried().front().candidate, search_);
-    refine(final_trials, kFinalParts);
+    refine(final_trials, kFinalParts, 1);
     for (const TriedPlan& tried : trials.tried()) {
       if (tried.candidate.is_usual) final_trials.add(tried.candidate, search_);
     }
@@ -249,23 +247,36 @@ class Search {
     search_.n_too_large += space.n_too_large;
   }
 
-  // Tries pack lengths between those of the candidates, near the best plan and then nearer, as long as that
-  // makes it faster.
-  void refine(Trials& trials, std::span<const double> parts) {
+  // Tries pack lengths between those of the candidates, near the best plan of each of the best strategies,
+  // and then nearer.
+  void refine(Trials& trials, std::span<const double> parts, std::size_t most_strategies) {
     WorkFloors floors(trials.counts(), !trials.are_some(), *pricers_);
-    for (const double part : parts) {
-      double before_s = std::numeric_limits<double>::infinity();
-      while (!trials.tried().empty() && trials.tried().front().epoch_s < kWorthwhile * before_s) {
-        before_s = trials.tried().front().epoch_s;
-        PlanCandidate best = trials.tried().front().candidate;
-        if (strategy_of(best.spec).chooses_groups || strategy_of(best.spec).mixes_groups) return;
-        best.spec.micro_batches_per_rank = spec_.micro_batches_per_rank;
+    for (const std::string& strategy : with_any_lengths(trials, most_strategies)) {
+      for (const double part : parts) {
+        PlanCandidate near = std::ranges::find_if(trials.tried(), [&](const TriedPlan& tried) {
+                               return tried.candidate.spec.strategy == strategy;
+                             })->candidate;
+        near.spec.micro_batches_per_rank = spec_.micro_batches_per_rank;
         PlanSpace space;
-        add_near_plans(best, part, *options_, floors, space);
+        add_near_plans(near, part, *options_, floors, space);
         count(space);
         for (const PlanCandidate& candidate : space.candidates) trials.add(candidate, search_);
       }
     }
+  }
+
+  // The strategies whose groups may have any length, of plans that are close to the best one.
+  static std::vector<std::string> with_any_lengths(const Trials& trials, std::size_t most) {
+    std::vector<std::string> names;
+    for (const TriedPlan& tried : trials.tried()) {
+      const Strategy& strategy = strategy_of(tried.candidate.spec);
+      if (tried.epoch_s > (1 + kFinalistFraction) * trials.tried().front().epoch_s || names.size() == most)
+        break;
+      if (strategy.chooses_groups || strategy.mixes_groups) continue;
+      const std::string& name = tried.candidate.spec.strategy;
+      if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+    }
+    return names;
   }
 
   // Tries the plans of these strategies from each base plan, those of the least floor first. Base plans whose

@@ -262,7 +262,7 @@ TEST_CASE("Groups with packs have last iterations of their own, unless iteration
   const Report report = compare_strategies(scenario_of(folder, R"(
       {"strategy": "hbp", "groups": [{"capacity_tokens": 16384, "sp_degree": 1}, {"capacity_tokens": 65536, "sp_degree": 8},
                                      {"capacity_tokens": 131072, "sp_degree": 8}]},
-      {"strategy": "planner"})",
+      {"strategy": "flexsp", "groups": [{"capacity_tokens": 16384, "sp_degree": 1}, {"capacity_tokens": 65536, "sp_degree": 8}]})",
                                                        262144));
   // No sample is longer than 65 536 tokens: the third group has no packs.
   CHECK(report.runs[0].sizes.last_iterations == 2);

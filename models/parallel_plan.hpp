@@ -84,7 +84,8 @@ struct ParallelPlan {
   /// then has one micro-batch.
   bool optimizer_in_backward = false;
   /// The share of a GPU's memory that searches leave free; 0: the error of the estimate (memory_margin()).
-  /// Below 0, plans count as fitting whose estimate is too large by that share.
+  /// Searches and bounds also use values below 0, with which a plan fits whose estimate is too large by that
+  /// share.
   double memory_margin = 0;
 
   int gc_layers = 0;  ///< number of checkpointed layers of the whole model

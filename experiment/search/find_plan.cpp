@@ -186,8 +186,11 @@ class Search {
     const std::int64_t second_tokens = std::min(n_tokens_, kSecondIterations * of_iteration);
     Trials final_trials(scenario_, samples(second, true), pricers_);
     for (const PlanCandidate& finalist : finalists(trials)) final_trials.add(finalist, search_);
-    if (!refined.tried().empty() && refined.tried().front().epoch_s < trials.tried().front().epoch_s)
-      final_trials.add(refined.tried().front().candidate, search_);
+    if (!refined.tried().empty() && is_better(refined.tried().front(), trials.tried().front())) {
+      PlanCandidate finalist = refined.tried().front().candidate;
+      finalist.floor_s = 0;
+      final_trials.add(finalist, search_);
+    }
     refine(final_trials, kFinalParts, 1);
     for (const TriedPlan& tried : trials.tried()) {
       if (tried.candidate.is_usual) final_trials.add(tried.candidate, search_);
@@ -395,11 +398,11 @@ double peak_bytes(const PlannedStrategy& plan) {
   return peak;
 }
 
-// The strategy with the plan under which the longest sample lacks least memory, of those that may be chosen;
-// its own if the sample fits under each.
 struct NearestPlan {
+  // The strategy with the plan under which the longest sample lacks least memory, of those that may be
+  // chosen; its own if the sample fits under each.
   StrategySpec spec;
-  bool may_fit = false;  // whether the longest sample may fit under any of them
+  bool may_fit = false;  // whether the longest sample may fit under any of these plans
 };
 
 NearestPlan nearest_plan(const Scenario& scenario, StrategySpec spec,
@@ -452,7 +455,17 @@ std::optional<FoundPlan> best_plan(const Scenario& scenario, const StrategySpec&
                    .search = search.take_record()};
 }
 
-// The best plan that leaves less memory free than searches do: none, or what the estimate may be off.
+// The margin is how a plan was found. It says nothing of how the plan runs.
+void reset_memory_margin(FoundPlan& found) {
+  if (found.spec.plan) found.spec.plan->memory_margin = 0;
+  for (ParallelPlan& plan : found.plan.plans) plan.memory_margin = 0;
+  if (!found.search) return;
+  found.search->chosen.plan.memory_margin = 0;
+  for (std::optional<SearchedPlan>* other : {&found.search->runner_up, &found.search->usual})
+    if (*other) (*other)->plan.memory_margin = 0;
+}
+
+// The best plan whose estimate just fits or, if there is none, the best one that may fit.
 std::optional<FoundPlan> plan_that_may_fit(const Scenario& scenario, const StrategySpec& spec,
                                            std::span<const std::int32_t> lengths_tokens, SharedPrices& prices,
                                            PackCache* known) {
@@ -467,7 +480,10 @@ std::optional<FoundPlan> plan_that_may_fit(const Scenario& scenario, const Strat
     StrategySpec own = spec;
     if (own.plan) own.plan->memory_margin = margin;
     std::string refusal;
-    if (auto found = best_plan(roomier, own, lengths_tokens, prices, known, refusal)) return found;
+    if (auto found = best_plan(roomier, own, lengths_tokens, prices, known, refusal)) {
+      reset_memory_margin(*found);
+      return found;
+    }
   }
   return std::nullopt;
 }

@@ -13,8 +13,8 @@ struct PlanCandidate {
   StrategySpec spec;      ///< with its plan, and groups with the checkpointed layers of full packs
   double floor_s = 0;     ///< least time of an epoch of the samples, to about 2 %
   bool is_usual = false;  ///< the plan that a framework's documentation leads to
-  /// Which of the strategy's searched_options it has, from 1 on; 0: none of them.
-  std::size_t n_options = 0;
+  /// Which of the strategy's searched_options it has, counted from 1; 0: none of them.
+  std::size_t option_set = 0;
 };
 
 }  // namespace packsim

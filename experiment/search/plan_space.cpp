@@ -152,7 +152,7 @@ void add_one_group(const StrategySpec& spec, const ParallelPlan& base, GroupOpti
       if (gives_any(spec, searched[i])) continue;
       PlanCandidate& other = space.candidates.emplace_back(of_defaults);
       other.is_usual = false;
-      other.n_options = i + 1;
+      other.option_set = i + 1;
       set_options(other.spec, searched[i]);
       other.floor_s = floor_s(scenario, other.spec, base, {&fewest, 1}, floors);
     }
@@ -303,9 +303,9 @@ void add_near_plans(const PlanCandidate& near, double part, GroupOptions& option
     candidate.is_usual = false;
     candidate.spec.groups.clear();
     for (const GroupOption& one : made) candidate.spec.groups.push_back(one.group);
-    if (near.n_options > 0)
+    if (near.option_set > 0)
       set_options(candidate.spec,
-                  searched_options(near.spec, groups.back().capacity_tokens)[near.n_options - 1]);
+                  searched_options(near.spec, groups.back().capacity_tokens)[near.option_set - 1]);
     if (made.size() == 1) made.front() = with_fewest_layers(base, made.front(), options);
     candidate.floor_s = floor_s(options.scenario(), candidate.spec, base, made, floors);
   }

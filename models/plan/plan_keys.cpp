@@ -284,13 +284,11 @@ const std::vector<PlanKey>& all_keys() {
            .said = "buckets of {} elements",
            .default_text = "the framework profile's"}),
       number_key<&ParallelPlan::memory_margin>(
-          "memory_margin", -1, 1,
-          "The share of a GPU's memory that searches and `gc_layers` `auto` leave free. Below 0, a plan may "
-          "need "
-          "so much more than there is.",
-          {.said = "searches leave {} of the memory free",
-           .default_text = "0: the error of the estimate, 0.05 to 0.1 by the style of kernels; less where "
-                           "nothing else fits"}),
+          "memory_margin", 0, 1,
+          "The share of a GPU's memory that searches and `gc_layers` `auto` leave free.",
+          {.said = "{} of the memory left free",
+           .default_text = "0: the error of the estimate, 0.05 to 0.1 by the style of kernels; searches take "
+                           "less where nothing else fits"}),
       named_key<kKernelStyles, &ParallelPlan::execution, &ExecutionStyle::kernels>(
           "kernels",
           "Which kernels compute what is neither a matrix product nor attention: `eager` (Hugging Face's "

@@ -18,9 +18,9 @@ namespace packsim {
 /// and the keys and values are copied, and three gradients cleared behind the last document, for which the
 /// host reads where that ends (2 each). Of these, those that take halves, correct the output and add up
 /// gradients move as much as HopCopies says: in a causal ring, half of the hops have all queries and half of
-/// the keys, and the others half of the queries and all keys. An output or a gradient that is added to is
-/// read twice and written once (6 bytes a value in bf16), and half of a block is read and written (4 for each
-/// of its values). Forward, an output is corrected (.75 x 6) and half of the queries (.5 x .5 x 4) or of the
+/// the keys, and the others half of the queries and all keys. Adding up reads the sum and what is added, and
+/// writes the sum (6 bytes a value in bf16); half of a block is read and written (4 for each of its values).
+/// Forward, an output is corrected (.75 x 6) and half of the queries (.5 x .5 x 4) or of the
 /// keys and values taken; backward, so are halves of queries, outputs and their gradients.
 inline constexpr KernelStyle kTransformerEngineKernels = [] {
   KernelStyle style = kFusedKernels;

@@ -19,10 +19,6 @@ std::string repacking_text(const Repacking& repacking) {
   return repacking.new_packs > 0 ? text : text + ", so all epochs train the same packs";
 }
 
-bool may_not_fit(const PlannedGroup& group) {
-  return group.verdict == MemoryVerdict::may_not_fit;
-}
-
 std::string may_not_fit_text(const StrategyResult& run) {
   const PlannedGroup& group = *std::ranges::max_element(
       run.groups, {}, [](const PlannedGroup& one) { return one.peak_memory_bytes; });
@@ -33,6 +29,12 @@ std::string may_not_fit_text(const StrategyResult& run) {
 }
 
 }  // namespace
+
+bool may_not_fit(const StrategyResult& run) {
+  return run.feasible && std::ranges::any_of(run.groups, [](const PlannedGroup& group) {
+           return group.verdict == MemoryVerdict::may_not_fit;
+         });
+}
 
 std::vector<RunNote> run_notes(const Report& report) {
   std::vector<RunNote> notes;
@@ -45,8 +47,7 @@ std::vector<RunNote> run_notes(const Report& report) {
       notes.push_back(
           {run.name, fmt::format("is not compared with the others: {}", fmt::join(run.differences, "; "))});
     }
-    if (run.feasible && std::ranges::any_of(run.groups, may_not_fit))
-      notes.push_back({run.name, may_not_fit_text(run), false});
+    if (may_not_fit(run)) notes.push_back({run.name, may_not_fit_text(run), false});
     if (run.repacking) notes.push_back({run.name, repacking_text(*run.repacking), false});
   }
   return notes;

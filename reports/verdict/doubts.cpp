@@ -7,6 +7,7 @@
 #include "experiment/results/time_ratio.hpp"
 #include "files/text/printable.hpp"
 #include "reports/tables/comparable_runs.hpp"
+#include "reports/tables/run_notes.hpp"
 #include "reports/text/numbers.hpp"
 #include "reports/verdict/sentences.hpp"
 
@@ -76,6 +77,12 @@ std::optional<double> with_waits(const StrategyResult& run) {
   return run.planning ? run.planning->gpu_days : run.times->gpu_days;
 }
 
+std::string memory_text(const StrategyResult& best) {
+  if (!may_not_fit(best)) return "";
+  return fmt::format("{} may not fit in GPU memory: the estimate may be wrong by more memory than it leaves free.",
+                     printable_name(best.name));
+}
+
 std::string prices_text(const StrategyResult& best) {
   const EvidenceShares& evidence = best.times->evidence;
   const double not_measured = evidence.extrapolated + evidence.transferred + evidence.missing;
@@ -95,7 +102,7 @@ std::string largest_uncertainty_text(const StrategyResult& best) {
 
 std::vector<std::string> doubts_of(const Report& report, const StrategyResult& best) {
   std::vector<std::string> doubts;
-  for (std::string& doubt : std::vector{next_run(report, best), level_runs(report, best),
+  for (std::string& doubt : std::vector{memory_text(best), next_run(report, best), level_runs(report, best),
                                         other_best(report, best, "failures", with_failures),
                                         other_best(report, best, "waits for plans", with_waits),
                                         prices_text(best), largest_uncertainty_text(best)}) {

@@ -235,7 +235,8 @@ TEST_CASE("Where no plan leaves the error of its estimate free, the fastest is c
   const StrategyResult run = compare_strategies(scenario("")).runs.front();
   REQUIRE(run.times);
   CHECK(run.groups.front().verdict == MemoryVerdict::may_not_fit);
-  CHECK(run.plan.memory_margin < 0.01);
+  // How it was found is no setting of the plan.
+  CHECK(run.plan.memory_margin == 0);
   REQUIRE(run.search);
   // Experts on one GPU each need as much memory under ZeRO 3, and cost much less.
   CHECK(run.plan.ep_degree > 1);

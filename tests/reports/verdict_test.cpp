@@ -171,6 +171,17 @@ TEST_CASE("the next run is told with its distance, and the interval of that") {
   CHECK_THAT(first_doubt(report), Contains("25.0% more (90%: +4.5% to +49.5%)."));
 }
 
+TEST_CASE("the first doubt is that the best run may not fit in memory") {
+  Report report = example_report();
+  const std::string best = verdict(report).best;
+  for (StrategyResult& run : report.runs) {
+    if (run.name == best) run.groups.back().verdict = MemoryVerdict::may_not_fit;
+  }
+  CHECK(first_doubt(report) == best +
+                                   " may not fit in GPU memory: the estimate may be wrong by more memory "
+                                   "than it leaves free.");
+}
+
 TEST_CASE("runs that may be as fast as the best one are named in one sentence") {
   Report report = example_report();
   report.runs.push_back(example_run("bfd", 4.5));

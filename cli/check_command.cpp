@@ -158,9 +158,9 @@ void add_choice(std::string& text, const Scenario& scenario, const StrategySpec&
   const std::vector<ParallelPlan> plans = base_plans(scenario, spec);
   std::string dimensions;
   for (const SearchDimension* dimension : kSearchDimensions) {
-    const std::set<int> values = values_of(*dimension, plans);
-    const bool is_plain = dimension != &kZeroStages && values == std::set<int>{1};
-    if (!dimension->shown.empty() && !is_plain)
+    const std::vector<std::string> values = values_of(*dimension, plans);
+    const bool is_default = values.size() == 1 && dimension->value(plans.front()) == dimension->value({});
+    if (!dimension->shown.empty() && (dimension == &kZeroStages || !is_default))
       dimensions += fmt::format("; {} {}", dimension->shown, fmt::join(values, ", "));
   }
   const bool is_planner = chooses_groups(spec);

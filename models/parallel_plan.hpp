@@ -38,6 +38,15 @@ struct Offload {
   bool activations = false;  ///< inputs of checkpointed layers
 
   bool any() const { return *this != Offload{}; }
+  /// What is in host memory in both, or in any of two plans.
+  Offload operator&(const Offload& other) const {
+    return {optimizer && other.optimizer, weights && other.weights, gradients && other.gradients,
+            activations && other.activations};
+  }
+  Offload operator|(const Offload& other) const {
+    return {optimizer || other.optimizer, weights || other.weights, gradients || other.gradients,
+            activations || other.activations};
+  }
   bool operator==(const Offload&) const = default;
 };
 

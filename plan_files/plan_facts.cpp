@@ -3,6 +3,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -18,6 +19,10 @@ namespace {
 
 using nlohmann::json;
 using nlohmann::ordered_json;
+
+// Whether facts are read into the object, and not written from it.
+template <typename Facts>
+constexpr bool kReads = !std::is_const_v<Facts>;
 
 // Calls visit(key, value) for every fact, in the order of the file. Facts is PlanFacts, const or not.
 template <typename Facts, typename Visit>
@@ -35,6 +40,9 @@ void for_each_fact(Facts& facts, const Visit& visit) {
   visit("pp_degree", facts.pp_degree);
   visit("ep_degree", facts.ep_degree);
   visit("zero_stage", facts.zero_stage);
+  if (facts.virtual_stages > 0 || kReads<Facts>) visit("virtual_stages", facts.virtual_stages);
+  if (!facts.checkpointing.empty() || kReads<Facts>) visit("checkpointing", facts.checkpointing);
+  if (!facts.offload.empty() || kReads<Facts>) visit("offload", facts.offload);
   visit("epochs", facts.epochs);
   visit("tokens_per_iteration", facts.tokens_per_iteration);
   visit("over_long", facts.over_long);
@@ -103,7 +111,8 @@ class KeysOfFacts {
 };
 
 // What the first files do not say.
-constexpr std::string_view kLaterFact = "ep_degree";
+constexpr std::array<std::string_view, 4> kLaterFacts = {"ep_degree", "virtual_stages", "checkpointing",
+                                                         "offload"};
 
 class FactReader {
  public:
@@ -113,7 +122,7 @@ class FactReader {
   void operator()(const char* key, Value& value) {
     const auto found = facts_.find(key);
     if (found == facts_.end()) {
-      if (key != kLaterFact) add(key, "a value", "none");
+      if (std::ranges::find(kLaterFacts, key) == kLaterFacts.end()) add(key, "a value", "none");
     } else if constexpr (std::is_same_v<Value, bool>) {
       if (!found->is_boolean()) return add(key, "true or false", described(*found));
       value = found->get<bool>();

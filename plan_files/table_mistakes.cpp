@@ -25,6 +25,7 @@ void check_facts(const PlanTables& tables, Mistakes& mistakes) {
   expect("pp_degree", facts.pp_degree, 1, kMostGpus);
   expect("ep_degree", facts.ep_degree, 1, kMostGpus);
   expect("zero_stage", facts.zero_stage, 0, 3);
+  expect("virtual_stages", facts.virtual_stages, 0, kMostPlanLayers);
   expect("epochs", facts.epochs, 1, kMostPlanEpochs);
   expect("tokens_per_iteration", facts.tokens_per_iteration, 0, kMostTokensPerIteration);
   expect("pad_multiple_tokens", facts.pad_multiple_tokens, 1, kLongestCapacityTokens);

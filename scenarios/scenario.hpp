@@ -51,7 +51,10 @@ struct StrategySpec : Policies {
   std::vector<int> shard_degrees = {};
   std::vector<int> tp_degrees = {};
   std::vector<int> pp_degrees = {};
+  std::vector<int> virtual_stage_counts = {};
   std::vector<int> ep_degrees = {};
+  std::vector<int> checkpointing_kinds = {};
+  std::vector<int> offloads = {};
   /// Longest sample, for the same strategies; if not set, the longest that fits in memory. The loader sets it
   /// to the largest capacity of the scenario's other strategies where the file does not.
   std::optional<std::int64_t> longest_tokens = {};

@@ -87,17 +87,29 @@ std::vector<ParallelPlan> plans_of_run(const Scenario& scenario, const StrategyS
   return base_plans(scenario, spec);
 }
 
-// The dimensions of these plans, for people: what they have in common and from where to where they reach.
+// Whether a text of the space says a dimension of which there is only the default.
+bool is_always_said(const SearchDimension& dimension) {
+  return dimension.plural.empty() && &dimension != &kVirtualStages;
+}
+
+// The dimensions of these plans, for people: from where to where they reach, or how many values they have.
 std::string space_text(const Scenario& scenario, std::span<const ParallelPlan> plans) {
-  std::string text = "packs, SP, CP";
+  std::vector<std::string> texts = {"packs", "SP", "CP"};
   for (const SearchDimension* dimension : kSearchDimensions) {
     if (dimension->shown.empty() || (dimension == &kExpertDegrees && !scenario.model.has_experts())) continue;
-    const std::set<int> values = values_of(*dimension, plans);
-    text += fmt::format("{} {} {}", dimension == kSearchDimensions.back() ? " and" : ",", dimension->shown,
-                        *values.begin());
-    if (values.size() > 1) text += fmt::format("-{}", *values.rbegin());
+    const std::vector<std::string> values = values_of(*dimension, plans);
+    const bool is_default = values.size() == 1 && dimension->value(plans.front()) == dimension->value({});
+    if (is_default && !is_always_said(*dimension)) continue;
+    if (values.size() > 1 && !dimension->plural.empty()) {
+      texts.push_back(fmt::format("{} {}", values.size(), dimension->plural));
+      continue;
+    }
+    const std::string last = values.size() > 1 ? "-" + values.back() : "";
+    texts.push_back(fmt::format("{} {}{}", dimension->shown, values.front(), last));
   }
-  return text;
+  const std::string last = std::move(texts.back());
+  texts.pop_back();
+  return fmt::format("{} and {}", fmt::join(texts, ", "), last);
 }
 
 BoundGap gap_of(const StrategyResult& run, double bound_gpu_days, std::string space) {

@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ranges>
 #include <stdexcept>
 
 #include "experiment/plans/batch_run.hpp"
 #include "experiment/plans/plan_group.hpp"
 #include "experiment/plans/stopwatch.hpp"
 #include "models/parallel_plan.hpp"
+#include "models/plan/plan_key.hpp"
 #include "packing/options/shared_options.hpp"
 #include "plan_files/restore_plan.hpp"
 #include "scenarios/search_space/search_dimensions.hpp"
@@ -31,7 +33,29 @@ bool says_states(const PlanFacts& facts) {
   return !facts.scenario.empty();
 }
 
-// The scenario's plan with the degrees and the ZeRO stage of a file, which a search may have chosen.
+constexpr std::string_view kCheckpointing = "checkpointing";
+constexpr std::string_view kOffload = "offload";
+
+std::string text_of(const ParallelPlan& plan, std::string_view key) {
+  return plan_value_text(find_plan_key(key)->get(plan));
+}
+
+// Sets a key to the value of which this is the text, if there is one.
+void set_text(ParallelPlan& plan, std::string_view name, const std::string& text) {
+  const PlanKey& key = *find_plan_key(name);
+  std::vector<std::string> words;
+  for (const auto word : std::views::split(text, kBetweenElements)) words.emplace_back(word.begin(), word.end());
+  const auto is_one_of = [](const std::string& word, const std::vector<std::string_view>& known) {
+    return std::ranges::find(known, word) != known.end();
+  };
+  if (text.empty()) return;
+  if (words.size() == 1 && is_one_of(text, key.option.words())) return key.set(plan, text);
+  if (!std::ranges::all_of(words, [&](const std::string& word) { return is_one_of(word, key.list_words()); }))
+    throw std::invalid_argument(fmt::format("facts: /{}: expected {}, got \"{}\"", name, expected_of(key), text));
+  key.set(plan, words);
+}
+
+// The scenario's plan with what a file says of the plan that a search may have chosen.
 ParallelPlan plan_of_facts(const ParallelPlan& own, const PlanFacts& facts) {
   ParallelPlan plan = own;
   const auto set = [&](const SearchDimension& dimension, int value) {
@@ -41,6 +65,9 @@ ParallelPlan plan_of_facts(const ParallelPlan& own, const PlanFacts& facts) {
   set(kTensorDegrees, facts.tp_degree);
   set(kExpertDegrees, facts.ep_degree);
   set(kZeroStages, facts.zero_stage);
+  if (facts.virtual_stages > 0) set(kVirtualStages, facts.virtual_stages);
+  set_text(plan, kCheckpointing, facts.checkpointing);
+  set_text(plan, kOffload, facts.offload);
   return plan;
 }
 
@@ -89,6 +116,9 @@ std::vector<std::byte> plan_file_of(const Scenario& scenario, const StrategySpec
   facts.pp_degree = plan.plans.front().pp_degree;
   facts.ep_degree = plan.plans.front().ep_degree;
   facts.zero_stage = plan.groups.front().zero_stage;
+  facts.virtual_stages = plan.plans.front().virtual_stages;
+  facts.checkpointing = text_of(plan.plans.front(), kCheckpointing);
+  facts.offload = text_of(plan.plans.front(), kOffload);
   facts.tokens_per_iteration = scenario.training.tokens_per_iteration;
   facts.over_long = spec.over_long;
   facts.empty = spec.empty;
@@ -114,7 +144,11 @@ Scenario scenario_of_plan(const Scenario& scenario, const PlanView& plan, const 
                             what, of_scenario, scenario.path, of_plan);
   };
   Scenario planned = scenario;
-  if (says_states(facts)) planned.plan = plan_of_facts(scenario.plan, facts);
+  try {
+    if (says_states(facts)) planned.plan = plan_of_facts(scenario.plan, facts);
+  } catch (const std::invalid_argument& error) {
+    throw std::invalid_argument(fmt::format("{}: {}", path, error.what()));
+  }
   expect("n_gpus (over tensor-parallel groups and pipelines)", packed_gpus(planned.plan), facts.n_gpus);
   const std::vector<GroupSpec> groups = groups_of(*plan);
   for (std::size_t g = 0; g < groups.size(); ++g) {

@@ -1,6 +1,7 @@
 #include "experiment/search/base_plans.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "scenarios/search_space/search_dimensions.hpp"
 
@@ -29,6 +30,16 @@ StrategySpec with_space_of(const Scenario& scenario, StrategySpec spec, const St
   return spec;
 }
 
+// The plan and the values of all dimensions, from which plans_of_space() makes the same plans.
+std::pair<ParallelPlan, std::vector<std::vector<int>>> space_from(const Scenario& scenario,
+                                                                  const StrategySpec& spec,
+                                                                  const ParallelPlan& plan) {
+  std::vector<std::vector<int>> values;
+  for (const SearchDimension* dimension : kSearchDimensions)
+    values.push_back(searched_values(*dimension, scenario, spec));
+  return {plan, std::move(values)};
+}
+
 }  // namespace
 
 std::vector<int> choice_of_zero_stages(const Scenario& scenario, const StrategySpec& spec) {
@@ -47,15 +58,38 @@ std::vector<ParallelPlan> base_plans(const Scenario& scenario, const StrategySpe
   std::vector<ParallelPlan> plans = plans_of_space(scenario, spec, own);
   // A strategy that must never be slower than the others may use their parallelism, unless it has its own.
   if (!chooses_groups(spec) || spec.plan) return plans;
+  using Space = std::pair<ParallelPlan, std::vector<std::vector<int>>>;
+  std::vector<Space> known = {space_from(scenario, spec, own)};
   for (const StrategySpec& other : scenario.strategies) {
     const ParallelPlan of_other = without_groups(base_plan(scenario, other));
     if (!are_executed_alike(own, of_other)) continue;
-    for (const ParallelPlan& plan :
-         plans_of_space(scenario, with_space_of(scenario, spec, other), of_other)) {
+    const StrategySpec with_space = with_space_of(scenario, spec, other);
+    const Space space = space_from(scenario, with_space, of_other);
+    if (std::ranges::find(known, space) != known.end()) continue;
+    known.push_back(space);
+    for (const ParallelPlan& plan : plans_of_space(scenario, with_space, of_other)) {
       if (std::ranges::find(plans, plan) == plans.end()) plans.push_back(plan);
     }
   }
   return plans;
+}
+
+ParallelPlan root_of(const ParallelPlan& plan) {
+  ParallelPlan root = plainest(plan);
+  root.virtual_stages = 1;
+  return root;
+}
+
+std::vector<const ParallelPlan*> simpler_plans(const ParallelPlan& plan,
+                                               std::span<const ParallelPlan> bases) {
+  ParallelPlan in_gpu_memory = plan;
+  in_gpu_memory.offload = {};
+  std::vector<const ParallelPlan*> simpler;
+  for (const ParallelPlan& one : {in_gpu_memory, with_whole_layers(plan)}) {
+    if (one == plan) continue;
+    if (const auto found = std::ranges::find(bases, one); found != bases.end()) simpler.push_back(&*found);
+  }
+  return simpler;
 }
 
 }  // namespace packsim

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "scenarios/scenario.hpp"
@@ -14,6 +15,14 @@ std::vector<int> choice_of_zero_stages(const Scenario& scenario, const StrategyS
 /// each value of every dimension (scenarios/search_space) that it may choose and that is possible. A strategy
 /// that may use the packs of others also starts from their plans, if these execute steps in the same way.
 std::vector<ParallelPlan> base_plans(const Scenario& scenario, const StrategySpec& spec);
+
+/// Of the plans that a search starts from, those that need more memory than this one, and no more time where
+/// they fit: with nothing in host memory, or layers checkpointed whole.
+std::vector<const ParallelPlan*> simpler_plans(const ParallelPlan& plan, std::span<const ParallelPlan> bases);
+
+/// The plan that computes no more than this one: with nothing in host memory, layers checkpointed whole, and
+/// one chunk of layers in a stage.
+ParallelPlan root_of(const ParallelPlan& plan);
 
 /// Whether a plan that the search starts from is the strategy's own.
 bool is_usual_base(const Scenario& scenario, const StrategySpec& spec, const ParallelPlan& base);

@@ -14,11 +14,13 @@
 
 #include "experiment/plans/plan_group.hpp"
 #include "experiment/search/base_plans.hpp"
+#include "experiment/search/bases_by_floor.hpp"
 #include "experiment/search/plan_space.hpp"
 #include "experiment/search/rival_specs.hpp"
 #include "experiment/search/try_plan.hpp"
 #include "packing/algorithms/shuffle.hpp"
 #include "packing/flexsp/options.hpp"
+#include "scenarios/search_space/search_dimensions.hpp"
 
 namespace packsim {
 namespace {
@@ -80,14 +82,16 @@ class Trials {
   Trials(const Scenario& scenario, Samples samples, std::shared_ptr<ScenarioPricers> pricers)
       : scenario_(scenario), samples_(std::move(samples)), pricers_(std::move(pricers)) {}
 
-  // Whether no plan with such a floor can be the best.
-  bool rules_out(double floor_s) const {
+  // Whether the best plan rules slower ones out.
+  bool rule_out() const {
     if (tried_.empty()) return false;
     const TriedPlan& best = tried_.front();
-    const bool is_good =
-        best.lost_tokens <= samples_.lost_tokens &&
-        (best.is_asked_job || (best.has_asked_mean && strategy_of(best.candidate.spec).counts_samples));
-    return is_good && floor_s * kFloorAccuracy > best.epoch_s;
+    return best.lost_tokens <= samples_.lost_tokens &&
+           (best.is_asked_job || (best.has_asked_mean && strategy_of(best.candidate.spec).counts_samples));
+  }
+  // Whether no plan with such a floor can be the best.
+  bool rules_out(double floor_s) const {
+    return rule_out() && floor_s * kFloorAccuracy > tried_.front().epoch_s;
   }
 
   void add(const PlanCandidate& candidate, PlanSearch& search) {
@@ -95,7 +99,7 @@ class Trials {
       ++search.n_ruled_out;
       return;
     }
-    const bool may_be_slow = candidate.is_usual || !rules_out(std::numeric_limits<double>::infinity());
+    const bool may_be_slow = candidate.is_usual || !rule_out();
     ++search.n_simulated;
     const double most_s = may_be_slow ? std::numeric_limits<double>::infinity()
                                       : (1 + kFinalistFraction) * tried_.front().epoch_s;
@@ -151,6 +155,11 @@ SearchedPlan searched_plan(const TriedPlan& tried, std::int64_t least_lost_token
 bool makes_own_steps(const Scenario& scenario, const StrategySpec& spec) {
   return !chooses_groups(spec) || scenario.trainer == nullptr ||
          scenario.trainer->micro_batches != MicroBatchCounts::run;
+}
+
+// Whether packs of several degrees, which the strategy chooses, run in one iteration.
+bool mixes_degrees(const StrategySpec& spec) {
+  return chooses_groups(spec) || strategy_of(spec).mixes_groups;
 }
 
 class Search {
@@ -227,11 +236,39 @@ class Search {
     if (may_be_own) add_plans_of({&spec_, 1}, bases, trials);
     const std::vector<StrategySpec> rivals = rival_specs(scenario_, spec_);
     if (!rivals.empty()) add_plans_of(rivals, bases, trials);
+    if (may_be_own) add_saving_plans(spec_, bases, trials);
+    for (const StrategySpec& rival : rivals) add_saving_plans(rival, bases, trials);
     if (!may_be_own) return;
     const auto is_own = [&](const TriedPlan& tried) {
       return tried.candidate.spec.strategy == spec_.strategy;
     };
     if (!rivals.empty() && std::ranges::none_of(trials.tried(), is_own)) add_own_at_best_plans(trials);
+  }
+
+  // Tries what saves memory for a strategy that mixes degrees, each of whose plans takes long to make. The
+  // planner's only if it is the best rival's; otherwise all with the parallelism of its best plan, if that
+  // recomputes something, or with any if there is none.
+  void add_saving_plans(const StrategySpec& spec, std::span<const ParallelPlan> bases, Trials& trials) {
+    if (!mixes_degrees(spec)) return;
+    const auto best = std::ranges::find_if(trials.tried(), [&](const TriedPlan& tried) {
+      return chooses_groups(spec) || tried.candidate.spec.strategy == spec.strategy;
+    });
+    const bool is_found = best != trials.tried().end();
+    if (is_found && !recomputes(*best)) return;
+    std::optional<ParallelPlan> near;
+    if (is_found) near = *best->candidate.spec.plan;
+    std::vector<ParallelPlan> saving;
+    for (const ParallelPlan& base : bases) {
+      const bool is_near = !near || (chooses_groups(spec) ? base == *near : plainest(base) == plainest(*near));
+      if (is_near && !simpler_plans(base, bases).empty()) saving.push_back(base);
+    }
+    for (const ParallelPlan& plan : saving) add_plans_of({&spec, 1}, {&plan, 1}, trials);
+  }
+
+  static bool recomputes(const TriedPlan& tried) {
+    return std::ranges::any_of(tried.groups, [](const PlannedGroup& group) {
+      return group.packs > 0 && group.gc_layers > 0;
+    });
   }
 
   // If none of the strategy's own plans can be used, tries it with the parallelism of the best rivals.
@@ -242,7 +279,7 @@ class Search {
       const ParallelPlan& plan = *tried.candidate.spec.plan;
       if (plans.size() < kMostPlans && std::ranges::find(plans, plan) == plans.end()) plans.push_back(plan);
     }
-    add_plans_of({&spec_, 1}, plans, trials);
+    for (const ParallelPlan& plan : plans) add_plans_of({&spec_, 1}, {&plan, 1}, trials);
   }
 
   void count(const PlanSpace& space) {
@@ -268,6 +305,13 @@ class Search {
     }
   }
 
+  // The planner's last iterations are shorter, unless the pipeline's have to be full.
+  static void end_epochs(PlanCandidate& candidate) {
+    candidate.spec.last_iteration = candidate.spec.plan->schedule().needs_full_rounds
+                                        ? LastIteration::repeat
+                                        : LastIteration::shorten;
+  }
+
   // The strategies whose groups may have any length, of plans that are close to the best one.
   static std::vector<std::string> with_any_lengths(const Trials& trials, std::size_t most) {
     std::vector<std::string> names;
@@ -282,38 +326,77 @@ class Search {
     return names;
   }
 
-  // Tries the plans of these strategies from each base plan, those of the least floor first. Base plans whose
-  // floor is above the best plan are not looked into.
-  void add_plans_of(std::span<const StrategySpec> specs, const std::vector<ParallelPlan>& bases,
+  // Tries the plans of these strategies from each base plan. As long as no plan rules others out, those that
+  // save memory or have virtual stages wait, and are then tried only with the parallelism of the best plan.
+  void add_plans_of(std::span<const StrategySpec> specs, std::span<const ParallelPlan> bases,
                     Trials& trials) {
     WorkFloors floors(trials.counts(), !trials.are_some(), *pricers_);
-    // By floor; of equal ones those that came first.
-    std::multimap<double, const ParallelPlan*> open_bases;
-    std::multimap<double, PlanCandidate> open;
-    for (const ParallelPlan& base : bases) {
-      const bool is_usual = is_usual_base(scenario_, spec_, base);
-      open_bases.emplace(is_usual ? 0 : least_s(base, *options_, floors), &base);
+    const auto waits = [&](const ParallelPlan& base) {
+      return bases.size() > 1 && base != root_of(base) && !trials.rule_out();
+    };
+    std::vector<ParallelPlan> late = look_into(specs, bases, bases, waits, floors, trials);
+    if (!trials.tried().empty()) {
+      const ParallelPlan best = root_of(*trials.tried().front().candidate.spec.plan);
+      std::erase_if(late, [&](const ParallelPlan& base) { return root_of(base) != best; });
     }
-    while (!open_bases.empty() || !open.empty()) {
-      const auto base = open_bases.begin();
-      if (base != open_bases.end() && (open.empty() || base->first <= open.begin()->first)) {
-        if (trials.rules_out(base->first)) {
-          search_.n_bases_ruled_out += std::ssize(open_bases);
-          open_bases.clear();
+    look_into(specs, late, bases, [](const ParallelPlan&) { return false; }, floors, trials);
+  }
+
+  // Tries the plans from some of the base plans, those of the least floor first. Base plans whose floor is
+  // above the best plan are not looked into. Returns those that wait.
+  template <typename Waits>
+  std::vector<ParallelPlan> look_into(std::span<const StrategySpec> specs, std::span<const ParallelPlan> some,
+                                      std::span<const ParallelPlan> bases, Waits waits, WorkFloors& floors,
+                                      Trials& trials) {
+    BasesByFloor bases_left(some, *options_, floors);
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      if (is_usual_base(scenario_, spec_, some[i])) bases_left.move_to_front(i);
+    }
+    std::vector<ParallelPlan> waiting;
+    std::multimap<double, PlanCandidate> open;  // of equal floors, those that came first
+    while (!bases_left.empty() || !open.empty()) {
+      if (!bases_left.empty() && (open.empty() || bases_left.least_floor_s() <= open.begin()->first)) {
+        if (trials.rules_out(bases_left.least_floor_s())) {
+          search_.n_bases_ruled_out += static_cast<std::int64_t>(bases_left.size());
+          bases_left.clear();
           continue;
         }
-        PlanSpace space;
-        for (const StrategySpec& spec : specs) add_plans(spec, *base->second, *options_, floors, space);
-        count(space);
-        for (PlanCandidate& candidate : space.candidates) {
-          const double floor_s = candidate.floor_s;
-          open.emplace(floor_s, std::move(candidate));
+        const ParallelPlan& base = some[bases_left.take()];
+        if (waits(base)) {
+          waiting.push_back(base);
+        } else {
+          add_candidates(specs, base, bases, floors, open);
         }
-        open_bases.erase(base);
         continue;
       }
-      trials.add(open.begin()->second, search_);
-      open.erase(open.begin());
+      auto node = open.extract(open.begin());
+      PlanCandidate& candidate = node.mapped();
+      if (!candidate.least_groups.empty() && !trials.rules_out(candidate.floor_s)) {
+        node.key() = candidate.floor_s = own_floor_s(candidate, scenario_, floors);
+        candidate.least_groups.clear();
+        open.insert(std::move(node));
+        continue;
+      }
+      trials.add(candidate, search_);
+    }
+    return waiting;
+  }
+
+  // Adds the plans of strategies from one base plan to those that are open, by their floors.
+  void add_candidates(std::span<const StrategySpec> specs, const ParallelPlan& base,
+                      std::span<const ParallelPlan> bases, WorkFloors& floors,
+                      std::multimap<double, PlanCandidate>& open) {
+    const std::vector<const ParallelPlan*> simpler = simpler_plans(base, bases);
+    PlanSpace space;
+    for (const StrategySpec& spec : specs) {
+      if (simpler.empty() || !mixes_degrees(spec))
+        add_plans(spec, base, simpler, *options_, floors, space);
+    }
+    count(space);
+    for (PlanCandidate& candidate : space.candidates) {
+      if (chooses_groups(spec_) && !chooses_groups(candidate.spec)) end_epochs(candidate);
+      const double floor_s = candidate.floor_s;
+      open.emplace(floor_s, std::move(candidate));
     }
   }
 

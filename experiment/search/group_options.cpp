@@ -31,12 +31,14 @@ GroupOption make_option(const Scenario& scenario, const ParallelPlan& base,
 
 const GroupOption& GroupOptions::of(const ParallelPlan& base, const SequenceParallelism& sequence,
                                     std::int64_t capacity_tokens) {
-  const auto known = std::ranges::find_if(made_, [&](const GroupOption& one) {
-    return one.group.capacity_tokens == capacity_tokens && one.group.sequence == sequence &&
-           one.plan == group_plan(base, one.group, one.plan.gc_layers);
+  auto of_base = std::ranges::find(made_, base, [](const auto& one) -> const ParallelPlan& { return one.first; });
+  if (of_base == made_.end()) of_base = made_.emplace(made_.end(), base, std::deque<GroupOption>{});
+  std::deque<GroupOption>& options = of_base->second;
+  const auto known = std::ranges::find_if(options, [&](const GroupOption& one) {
+    return one.group.capacity_tokens == capacity_tokens && one.group.sequence == sequence;
   });
-  if (known != made_.end()) return *known;
-  return made_.emplace_back(make_option(scenario_, base, sequence, capacity_tokens));
+  if (known != options.end()) return *known;
+  return options.emplace_back(make_option(scenario_, base, sequence, capacity_tokens));
 }
 
 std::vector<SequenceParallelism> GroupOptions::sequences(const ParallelPlan& base) const {

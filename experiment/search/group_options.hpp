@@ -59,7 +59,7 @@ class GroupOptions {
   const Scenario& scenario_;
   std::int64_t longest_tokens_;
   // References to elements stay valid.
-  std::deque<GroupOption> made_;
+  std::deque<std::pair<ParallelPlan, std::deque<GroupOption>>> made_;
   std::deque<std::pair<ParallelPlan, std::vector<GroupOption>>> all_;
   struct DepthGroups {
     ParallelPlan base;  // with this number of checkpointed layers

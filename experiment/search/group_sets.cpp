@@ -1,6 +1,8 @@
 #include "experiment/search/group_sets.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <map>
 
 #include "experiment/plans/plan_group.hpp"
 #include "planning/tune/tune.hpp"
@@ -16,25 +18,26 @@ double work_s(const GroupOption& one, WorkFloors& floors) {
   return one.fill_factor * floors.of(one.plan, one.group.capacity_tokens).gpu_s(0);
 }
 
+struct RatedOption {
+  GroupOption option;
+  double work_s = 0;
+};
+
 // The cheapest option of each length up to `below_tokens`, the longest lengths first.
 std::vector<GroupOption> cheapest_of_lengths(std::span<const GroupOption> options, std::int64_t below_tokens,
                                              WorkFloors& floors) {
-  std::vector<GroupOption> best;
+  std::map<std::int64_t, RatedOption, std::greater<>> best;
   for (const GroupOption& one : options) {
     if (!one.fits || !one.fills_iteration || one.group.capacity_tokens >= below_tokens) continue;
-    const auto same = std::ranges::find_if(best, [&](const GroupOption& other) {
-      return other.group.capacity_tokens == one.group.capacity_tokens;
-    });
-    if (same == best.end()) {
-      best.push_back(one);
-    } else if (work_s(one, floors) < work_s(*same, floors)) {
-      *same = one;
-    }
+    const RatedOption rated = {one, work_s(one, floors)};
+    const auto [same, is_first] = best.emplace(one.group.capacity_tokens, rated);
+    if (!is_first && rated.work_s < same->second.work_s) same->second = rated;
   }
-  std::ranges::stable_sort(best, std::greater{},
-                           [](const GroupOption& one) { return one.group.capacity_tokens; });
-  if (best.size() > kMostLengths) best.resize(kMostLengths);
-  return best;
+  std::vector<GroupOption> longest_first;
+  for (const auto& [tokens, rated] : best) {
+    if (longest_first.size() < kMostLengths) longest_first.push_back(rated.option);
+  }
+  return longest_first;
 }
 
 void add_subsets(std::span<const GroupOption> shorter, std::vector<GroupOption>& chosen,
@@ -54,21 +57,21 @@ void add_subsets(std::span<const GroupOption> shorter, std::vector<GroupOption>&
 
 std::vector<std::vector<GroupOption>> group_sets(std::span<const GroupOption> options,
                                                  std::int64_t longest_tokens, WorkFloors& floors) {
-  std::vector<GroupOption> longest;
+  std::vector<RatedOption> longest;
   const bool any_fills = std::ranges::any_of(options, [&](const GroupOption& one) {
     return one.fits && one.fills_iteration && one.group.capacity_tokens >= longest_tokens;
   });
   for (const GroupOption& one : options) {
     if (one.fits && one.group.capacity_tokens >= longest_tokens && (one.fills_iteration || !any_fills))
-      longest.push_back(one);
+      longest.push_back({one, work_s(one, floors)});
   }
-  std::ranges::stable_sort(longest, {}, [&](const GroupOption& one) { return work_s(one, floors); });
+  std::ranges::stable_sort(longest, {}, &RatedOption::work_s);
   constexpr std::size_t kMostLongest = 3;
   const std::vector<GroupOption> shorter = cheapest_of_lengths(options, longest_tokens, floors);
   std::vector<std::vector<GroupOption>> sets;
   for (std::size_t i = 0; i < longest.size(); ++i) {
     std::vector<GroupOption> chosen;
-    add_subsets(i < kMostLongest ? shorter : std::vector<GroupOption>{}, chosen, longest[i], sets);
+    add_subsets(i < kMostLongest ? shorter : std::vector<GroupOption>{}, chosen, longest[i].option, sets);
   }
   return sets;
 }

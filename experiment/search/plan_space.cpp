@@ -93,15 +93,27 @@ double full_packs_s(const Scenario& scenario, const ParallelPlan& base, std::spa
   return gpu_s / packed_gpus(base) + steps_s(scenario, groups, floors);
 }
 
+// The floor without any recomputation, which many plans share.
+double shared_floor_s(const Scenario& scenario, const StrategySpec& spec, const ParallelPlan& base,
+                      std::span<const GroupOption> groups, WorkFloors& floors) {
+  const ParallelPlan root = root_of(base);
+  std::vector<GroupOption> roots(groups.begin(), groups.end());
+  for (GroupOption& one : roots) one.plan = group_plan(root, one.group, 0);
+  return floor_s(scenario, spec, root, roots, floors);
+}
+
+// least_groups: the groups with only the checkpointed layers that are needed in any case.
 void add_candidate(const Scenario& scenario, const StrategySpec& spec, const ParallelPlan& base,
-                   std::span<const GroupOption> groups, bool is_usual, WorkFloors& floors, PlanSpace& space) {
+                   std::span<const GroupOption> groups, std::span<const GroupOption> least_groups,
+                   bool is_usual, WorkFloors& floors, PlanSpace& space) {
   PlanCandidate candidate{.spec = spec, .is_usual = is_usual};
   candidate.spec.searches_plan = false;
   candidate.spec.zero_stages.clear();
   candidate.spec.groups.clear();
   candidate.spec.plan = base;
   for (const GroupOption& one : groups) candidate.spec.groups.push_back(one.group);
-  if (!groups.empty()) candidate.floor_s = floor_s(scenario, spec, base, groups, floors);
+  if (!groups.empty()) candidate.floor_s = shared_floor_s(scenario, spec, base, groups, floors);
+  candidate.least_groups.assign(least_groups.begin(), least_groups.end());
   space.candidates.push_back(std::move(candidate));
 }
 
@@ -128,8 +140,23 @@ GroupOption with_fewest_layers(const ParallelPlan& base, const GroupOption& opti
   return fewest;
 }
 
-void add_one_group(const StrategySpec& spec, const ParallelPlan& base, GroupOptions& options,
-                   WorkFloors& floors, PlanSpace& space) {
+// Whether these packs are as fast under a simpler plan: they fit there without recomputation, or with as few
+// layers that recompute the same.
+bool need_no_saving(std::span<const GroupOption> groups, std::span<const ParallelPlan* const> simpler,
+                    GroupOptions& options) {
+  return std::ranges::any_of(simpler, [&](const ParallelPlan* plan) {
+    return std::ranges::all_of(groups, [&](const GroupOption& one) {
+      const GroupOption& other = options.of(*plan, one.group.sequence, one.group.capacity_tokens);
+      const bool recomputes_alike = plan->checkpointing == one.plan.checkpointing;
+      const int most_layers = recomputes_alike && one.fits ? one.plan.gc_layers : 0;
+      return other.fits && other.plan.gc_layers <= most_layers;
+    });
+  });
+}
+
+void add_one_group(const StrategySpec& spec, const ParallelPlan& base,
+                   std::span<const ParallelPlan* const> simpler, GroupOptions& options, WorkFloors& floors,
+                   PlanSpace& space) {
   const Scenario& scenario = options.scenario();
   const std::int64_t longest_tokens = options.longest_tokens();
   bool has_usual = !is_usual_base(scenario, spec, base);
@@ -139,13 +166,14 @@ void add_one_group(const StrategySpec& spec, const ParallelPlan& base, GroupOpti
   for (const GroupOption& one : options.all(base)) {
     if (one.group.capacity_tokens < longest_tokens) continue;
     if (!one.fills_iteration && fills && !forms_iterations(spec)) continue;
+    if (need_no_saving({&one, 1}, simpler, options)) continue;
     if (!one.fits) {
       ++space.n_too_large;
       continue;
     }
     const GroupOption fewest = with_fewest_layers(base, one, options);
-    add_candidate(scenario, spec, base, {&one, 1}, !std::exchange(has_usual, true), floors, space);
-    space.candidates.back().floor_s = floor_s(scenario, spec, base, {&fewest, 1}, floors);
+    add_candidate(scenario, spec, base, {&one, 1}, {&fewest, 1}, !std::exchange(has_usual, true), floors,
+                  space);
     const PlanCandidate of_defaults = space.candidates.back();
     const std::vector<OptionValues> searched = searched_options(spec, one.group.capacity_tokens);
     for (std::size_t i = 0; i < searched.size(); ++i) {
@@ -154,13 +182,14 @@ void add_one_group(const StrategySpec& spec, const ParallelPlan& base, GroupOpti
       other.is_usual = false;
       other.option_set = i + 1;
       set_options(other.spec, searched[i]);
-      other.floor_s = floor_s(scenario, other.spec, base, {&fewest, 1}, floors);
+      other.floor_s = shared_floor_s(scenario, other.spec, base, {&fewest, 1}, floors);
     }
   }
 }
 
-void add_group_sets(const StrategySpec& spec, const ParallelPlan& base, GroupOptions& options,
-                    WorkFloors& floors, PlanSpace& space) {
+void add_group_sets(const StrategySpec& spec, const ParallelPlan& base,
+                    std::span<const ParallelPlan* const> simpler, GroupOptions& options, WorkFloors& floors,
+                    PlanSpace& space) {
   const Scenario& scenario = options.scenario();
   // With more groups, packs fit better; with fewer, fewer iterations are not full, which matters for few
   // data. So the best sets of all are candidates, and the best of each number of groups.
@@ -173,6 +202,7 @@ void add_group_sets(const StrategySpec& spec, const ParallelPlan& base, GroupOpt
   std::vector<RatedSet> sets;
   for (std::vector<GroupOption>& groups : group_sets(options.all(base), options.longest_tokens(), floors)) {
     if (!may_run_together(scenario, spec, groups)) continue;
+    if (need_no_saving(groups, simpler, options)) continue;
     const double of_set_s = full_packs_s(scenario, base, groups, floors);
     sets.push_back({std::move(groups), of_set_s});
   }
@@ -181,7 +211,7 @@ void add_group_sets(const StrategySpec& spec, const ParallelPlan& base, GroupOpt
   for (std::size_t i = 0; i < sets.size(); ++i) {
     const std::vector<GroupOption>& groups = sets[i].groups;
     const bool is_of_best = groups.size() == 1 || n_of_size[groups.size()]++ < kMostOfSize;
-    if (i < kMostSets || is_of_best) add_candidate(scenario, spec, base, groups, false, floors, space);
+    if (i < kMostSets || is_of_best) add_candidate(scenario, spec, base, groups, groups, false, floors, space);
   }
   std::vector<GroupOption> usual;
   const bool is_usual = is_usual_base(scenario, spec, base);
@@ -189,13 +219,14 @@ void add_group_sets(const StrategySpec& spec, const ParallelPlan& base, GroupOpt
     for (const GroupSpec& group : spec.groups)
       usual.push_back(options.of(base, group.sequence, group.capacity_tokens));
   }
+  if (!simpler.empty()) return;
   if (usual.empty()) usual = groups_of_algorithm_1(base, options, floors);
   if (!may_run_together(scenario, spec, usual)) return;
   if (usual.empty()) {
     ++space.n_too_large;
     return;
   }
-  add_candidate(scenario, spec, base, usual, is_usual, floors, space);
+  add_candidate(scenario, spec, base, usual, usual, is_usual, floors, space);
 }
 
 // The numbers of checkpointed layers and the ways to share packs for which there are groups of all degrees;
@@ -222,10 +253,9 @@ void add_single_groups(const StrategySpec& spec, const ParallelPlan& base, Group
       }
       if (std::ranges::find(seen, one.group) != seen.end()) continue;
       seen.push_back(one.group);
-      add_candidate(options.scenario(), spec, base, {&one, 1}, !std::exchange(has_usual, true), floors,
-                    space);
       const GroupOption fewest = with_fewest_layers(base, one, options);
-      space.candidates.back().floor_s = floor_s(options.scenario(), spec, base, {&fewest, 1}, floors);
+      add_candidate(options.scenario(), spec, base, {&one, 1}, {&fewest, 1}, !std::exchange(has_usual, true),
+                    floors, space);
     }
   }
 }
@@ -248,17 +278,18 @@ void add_mixed(const StrategySpec& spec, const ParallelPlan& base, GroupOptions&
                     [&](const GroupOption& one) { return one.group.capacity_tokens < longest_tokens; });
       groups.resize(1);
     }
-    add_candidate(scenario, spec, base, groups, !std::exchange(has_usual, true), floors, space);
-    PlanCandidate& candidate = space.candidates.back();
-    if (std::ranges::find(seen, candidate.spec.groups) != seen.end()) {
-      space.candidates.pop_back();
-      continue;
+    // With all samples, groups get the checkpointed layers that their packs need, which may be none.
+    std::vector<GroupOption> fewest = groups;
+    if (floors.are_of_all_samples()) {
+      for (GroupOption& one : fewest) one.plan.gc_layers = 0;
     }
-    seen.push_back(candidate.spec.groups);
-    if (!floors.are_of_all_samples()) continue;
-    // Groups then get the checkpointed layers that their packs need, which may be none.
-    for (GroupOption& one : groups) one.plan.gc_layers = 0;
-    candidate.floor_s = floor_s(scenario, spec, base, groups, floors);
+    add_candidate(scenario, spec, base, groups, fewest, !std::exchange(has_usual, true), floors, space);
+    const std::vector<GroupSpec>& specs = space.candidates.back().spec.groups;
+    if (std::ranges::find(seen, specs) != seen.end()) {
+      space.candidates.pop_back();
+    } else {
+      seen.push_back(specs);
+    }
   }
 }
 
@@ -286,6 +317,15 @@ std::vector<std::vector<GroupSpec>> near_groups(const std::vector<GroupSpec>& gr
   return near;
 }
 
+// The longest packs, with nothing checkpointed.
+GroupOption longest_group(const ParallelPlan& base, const SequenceParallelism& sequence,
+                          const GroupOptions& options) {
+  GroupOption one;
+  one.group = {.capacity_tokens = options.longest_pack(base, sequence), .sequence = sequence, .gc_layers = 0};
+  one.plan = group_plan(base, one.group, 0);
+  return one;
+}
+
 }  // namespace
 
 void add_near_plans(const PlanCandidate& near, double part, GroupOptions& options, WorkFloors& floors,
@@ -308,37 +348,47 @@ void add_near_plans(const PlanCandidate& near, double part, GroupOptions& option
                   searched_options(near.spec, groups.back().capacity_tokens)[near.option_set - 1]);
     if (made.size() == 1) made.front() = with_fewest_layers(base, made.front(), options);
     candidate.floor_s = floor_s(options.scenario(), candidate.spec, base, made, floors);
+    candidate.least_groups.clear();
   }
 }
 
 double least_s(const ParallelPlan& base, GroupOptions& options, WorkFloors& floors) {
   std::vector<GroupOption> groups;
-  for (const SequenceParallelism& sequence : options.sequences(base)) {
-    GroupOption& one = groups.emplace_back();
-    one.group = {
-        .capacity_tokens = options.longest_pack(base, sequence), .sequence = sequence, .gc_layers = 0};
-    one.plan = group_plan(base, one.group, 0);
-  }
+  for (const SequenceParallelism& sequence : options.sequences(base))
+    groups.push_back(longest_group(base, sequence, options));
   if (groups.empty()) return std::numeric_limits<double>::infinity();
   std::ranges::stable_sort(groups, {}, [](const GroupOption& one) { return one.group.capacity_tokens; });
   return floor_s(options.scenario(), 0, base, groups, floors);
 }
 
-void add_plans(const StrategySpec& spec, const ParallelPlan& base, GroupOptions& options, WorkFloors& floors,
+double own_floor_s(const PlanCandidate& candidate, const Scenario& scenario, WorkFloors& floors) {
+  return std::max(candidate.floor_s, floor_s(scenario, candidate.spec, *candidate.spec.plan,
+                                             candidate.least_groups, floors));
+}
+
+double steps_s(const ParallelPlan& base, GroupOptions& options, WorkFloors& floors) {
+  const std::vector<SequenceParallelism> sequences = options.sequences(base);
+  if (sequences.empty()) return std::numeric_limits<double>::infinity();
+  const GroupOption one = longest_group(base, sequences.front(), options);
+  return steps_s(options.scenario(), {&one, 1}, floors);
+}
+
+void add_plans(const StrategySpec& spec, const ParallelPlan& base,
+               std::span<const ParallelPlan* const> simpler, GroupOptions& options, WorkFloors& floors,
                PlanSpace& space) {
   const Strategy& strategy = strategy_of(spec);
   if (strategy.chooses_groups && has_one_degree(options.scenario())) {
     add_single_groups(spec, base, options, floors, space);
   } else if (strategy.chooses_groups) {
     const bool is_usual = is_usual_base(options.scenario(), spec, base);
-    add_candidate(options.scenario(), spec, base, {}, is_usual, floors, space);
+    add_candidate(options.scenario(), spec, base, {}, {}, is_usual, floors, space);
     space.candidates.back().floor_s = least_s(base, options, floors);
   } else if (strategy.mixes_groups) {
     add_mixed(spec, base, options, floors, space);
   } else if (strategy.pack_groups != nullptr) {
-    add_group_sets(spec, base, options, floors, space);
+    add_group_sets(spec, base, simpler, options, floors, space);
   } else {
-    add_one_group(spec, base, options, floors, space);
+    add_one_group(spec, base, simpler, options, floors, space);
   }
 }
 

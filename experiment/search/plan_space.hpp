@@ -24,6 +24,12 @@ struct PlanSpace {
 /// recomputed and nothing waits.
 double least_s(const ParallelPlan& base, GroupOptions& options, WorkFloors& floors);
 
+/// The floor of a candidate with the layers that it has to checkpoint. Only where it has least_groups.
+double own_floor_s(const PlanCandidate& candidate, const Scenario& scenario, WorkFloors& floors);
+
+/// What steps take of it in addition to their packs, by packs of the first way to share them.
+double steps_s(const ParallelPlan& base, GroupOptions& options, WorkFloors& floors);
+
 /// Adds the plans of one strategy that start from a base plan. Every pack length is at least
 /// that of the longest sample or, if groups have several lengths, the last one is.
 ///
@@ -34,8 +40,10 @@ double least_s(const ParallelPlan& base, GroupOptions& options, WorkFloors& floo
 ///   as fit with a number of checkpointed layers.
 /// - A strategy that chooses its groups itself: the base plan.
 ///
+/// simpler: simpler_plans() of the base plan; packs with which one of these is as fast are left out.
 /// options: of the scenario and its longest sample. floors: of the samples that are simulated.
-void add_plans(const StrategySpec& spec, const ParallelPlan& base, GroupOptions& options, WorkFloors& floors,
+void add_plans(const StrategySpec& spec, const ParallelPlan& base,
+               std::span<const ParallelPlan* const> simpler, GroupOptions& options, WorkFloors& floors,
                PlanSpace& space);
 
 /// Adds plans that differ from one in the length of one group, longer or shorter by this part, or have a

@@ -17,9 +17,6 @@ std::vector<StrategySpec> rival_specs(const Scenario& scenario, const StrategySp
     spec.strategy = strategy.name;
     spec.order = strategy.default_order;
     spec.window_samples = strategy.default_window_samples;
-    // Iterations of interleaved pipelines must be full.
-    spec.last_iteration = base_plan(scenario, planner).schedule().needs_full_rounds ? LastIteration::repeat
-                                                                                    : LastIteration::shorten;
     specs.push_back(spec);
     if (strategy.forms_iterations() || spec.order == PackOrder::balanced) continue;
     spec.order = PackOrder::balanced;

@@ -37,7 +37,9 @@ std::optional<int> fitting_micro_batches(const Scenario& scenario, const Planned
   const double wanted = static_cast<double>(scenario.training.tokens_per_iteration) / of_round;
   // There are no more packs than there are.
   const double most = std::min(std::ceil(n_packs / group.n_dp_ranks), static_cast<double>(kMostMicroBatches));
-  const int n = static_cast<int>(std::clamp(std::floor(wanted), 1.0, std::max(1.0, most)));
+  int n = static_cast<int>(std::clamp(std::floor(wanted), 1.0, std::max(1.0, most)));
+  const ParallelPlan& parallel = plan.plans.front();
+  if (parallel.schedule().needs_full_rounds) n = std::max(n - n % parallel.pp_degree, parallel.pp_degree);
   return n == group.micro_batches_per_rank ? std::nullopt : std::optional(n);
 }
 

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
+
+#include "scenarios/search_space/search_dimensions.hpp"
 
 namespace packsim {
 namespace {
@@ -19,15 +22,21 @@ std::span<const LengthCount> up_to(std::span<const LengthCount> lengths, std::in
   return lengths.first(static_cast<std::size_t>(end - lengths.begin()));
 }
 
+// The plan without what has no effect: how layers would be checkpointed, if none is.
+ParallelPlan priced_alike(ParallelPlan plan) {
+  if (plan.gc_layers > 0) return plan;
+  plan.offload.activations = false;
+  return with_whole_layers(std::move(plan));
+}
+
 }  // namespace
 
-const WorkFloors::OfPacks& WorkFloors::of(const ParallelPlan& plan, std::int64_t capacity_tokens,
+const WorkFloors::OfPacks& WorkFloors::of(const ParallelPlan& of_plan, std::int64_t capacity_tokens,
                                           std::int64_t samples_of_pack) {
-  const auto found = std::ranges::find_if(known_, [&](const OfPacks& one) {
-    return one.capacity_tokens_ == capacity_tokens && one.samples_of_pack_ == samples_of_pack &&
-           one.plan_ == plan;
-  });
-  if (found != known_.end()) return *found;
+  const ParallelPlan plan = priced_alike(of_plan);
+  std::deque<OfPacks>& known = known_[{capacity_tokens, samples_of_pack}];
+  const auto found = std::ranges::find(known, plan, [](const OfPacks& one) -> const ParallelPlan& { return one.plan_; });
+  if (found != known.end()) return *found;
   const PackCost& cost = pricers_.rough_cost(plan, capacity_tokens).pack;
   const double rate = least_rate(cost.tokens_s);
   const double gpus = plan.sequence.gpus_per_pack();
@@ -37,10 +46,8 @@ const WorkFloors::OfPacks& WorkFloors::of(const ParallelPlan& plan, std::int64_t
   const bool has_transfers = !cost.transfers_s.tokens.empty();
   const double transfers_rate =
       has_transfers ? cost.transfers_s.at(capacity_tokens) / static_cast<double>(capacity_tokens) : 0;
-  OfPacks& floors = known_.emplace_back();
+  OfPacks& floors = known.emplace_back();
   floors.plan_ = plan;
-  floors.capacity_tokens_ = capacity_tokens;
-  floors.samples_of_pack_ = samples_of_pack;
   floors.lengths_ = up_to(lengths_, capacity_tokens);
   floors.hiding_fraction_ = cost.hiding_fraction;
   for (const LengthCount& samples : floors.lengths_) {
@@ -65,7 +72,7 @@ double WorkFloors::OfPacks::gpu_s(std::int64_t above_tokens) const {
 }
 
 double WorkFloors::step_s(const ParallelPlan& plan, std::int64_t capacity_tokens) {
-  const double step_s = pricers_.rough_cost(plan, capacity_tokens).step_s;
+  const double step_s = pricers_.rough_cost(priced_alike(plan), capacity_tokens).step_s;
   // It is negative where the first pack of a step takes less than the others, which is real, and where stages
   // of a pipeline are shorter than the longest one, which is not: packs wait for the longest.
   return plan.pp_degree > 1 ? std::max(0.0, step_s) : step_s;

@@ -2,7 +2,9 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "experiment/pricers/shared_prices.hpp"
@@ -29,8 +31,6 @@ class WorkFloors {
    private:
     friend class WorkFloors;
     ParallelPlan plan_;
-    std::int64_t capacity_tokens_ = 0;
-    std::int64_t samples_of_pack_ = 0;
     std::span<const LengthCount> lengths_;  // that fit in a pack
     // [n_lengths + 1], GPU seconds of the samples before each length: without attention; attention; and
     // transfers that attention may hide.
@@ -54,7 +54,8 @@ class WorkFloors {
   std::span<const LengthCount> lengths_;
   bool are_of_all_samples_;
   ScenarioPricers& pricers_;
-  std::deque<OfPacks> known_;
+  // By the capacity and samples_of_pack. References to elements stay valid.
+  std::map<std::pair<std::int64_t, std::int64_t>, std::deque<OfPacks>> known_;
 };
 
 }  // namespace packsim

@@ -27,10 +27,9 @@ std::string expected_of(const PlanKey& key) {
 }
 
 std::string plan_value_text(const PlanValue& value) {
-  constexpr std::string_view kBetween = " + ";
-  if (const auto* const numbers = std::get_if<std::vector<int>>(&value)) return joined(*numbers, kBetween);
+  if (const auto* const numbers = std::get_if<std::vector<int>>(&value)) return joined(*numbers, kBetweenElements);
   if (const auto* const words = std::get_if<std::vector<std::string>>(&value))
-    return joined(*words, kBetween);
+    return joined(*words, kBetweenElements);
   if (const auto* const word = std::get_if<std::string>(&value)) return *word;
   if (const auto* const boolean = std::get_if<bool>(&value)) return text_of(OptionValue(*boolean));
   if (const auto* const number = std::get_if<double>(&value)) return text_of(OptionValue(*number));

@@ -71,7 +71,10 @@ PlanValue default_value(const PlanKey& key);
 /// What the key may be: "integer in 1..4096", "one of full, selective, or an array of mlp, moe".
 std::string expected_of(const PlanKey& key);
 
-/// The value as people read it; a list is joined by " + ".
+/// What is between the elements of a list in a text.
+inline constexpr std::string_view kBetweenElements = " + ";
+
+/// The value as people read it; the elements of a list are joined by kBetweenElements.
 std::string plan_value_text(const PlanValue& value);
 
 }  // namespace packsim

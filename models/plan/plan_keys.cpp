@@ -91,7 +91,7 @@ const std::vector<PlanKey>& all_keys() {
                                             {.is_degree = true, .is_searched = true, .said = "PP {}"}),
       integer_key<&ParallelPlan::virtual_stages>("virtual_stages", 1, kMostStages,
                                                  "Chunks of layers that a pipeline stage holds.",
-                                                 {.said = "{} virtual stages each"}),
+                                                 {.is_searched = true, .said = "{} virtual stages each"}),
       word_key<ScheduleField>(
           "pipeline_schedule", ScheduleField::words,
           "The order of a stage's passes: `1f1b` (one chunk for each stage), `interleaved` (several "

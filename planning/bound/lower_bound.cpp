@@ -29,11 +29,12 @@ double least_sums_s(StepPricer& pricer) {
 }  // namespace
 
 LowerBounds::LowerBounds(const Job& job, const ParallelPlan& plan, const BoundSpace& space,
-                         std::shared_ptr<PriceStore> store)
+                         std::shared_ptr<PriceStore> store, const Offload& most_offload)
     : job_(job),
       plan_(plan),
       space_(space),
-      store_(store ? std::move(store) : std::make_shared<PriceStore>(job.hardware, job.cluster)) {
+      store_(store ? std::move(store) : std::make_shared<PriceStore>(job.hardware, job.cluster)),
+      most_offload_(plan.offload | most_offload) {
   plan_.memory_margin =
       std::min(plan.memory_margin, least_memory_margin(plan, memory_assumptions(job.factors)));
   const Job any_trainer{job.model, job.cluster, job.hardware, job.factors};
@@ -78,6 +79,7 @@ LowerBounds::Floors LowerBounds::floors(int zero_stage, const PackFloorSetting& 
   for (std::size_t i = 0; i < pricers_.size(); ++i) {
     PackFloorSetting own = setting;
     own.plan = plan_of(zero_stage, space_.sequences[i]);
+    own.plan.offload = most_offload_;
     own.stage = pipeline_stage_;
     own.most_tokens = space_.most_pack_tokens;
     floors.emplace_back(job_, *pricers_[i], own);
@@ -85,14 +87,19 @@ LowerBounds::Floors LowerBounds::floors(int zero_stage, const PackFloorSetting& 
   return floors;
 }
 
-const LowerBounds::Stage& LowerBounds::stage(int zero_stage) {
+// Prices what steps do with weights, gradients and optimizer states, which are shared alike at all degrees.
+StepPricer LowerBounds::states(int zero_stage) const {
+  return {job_.model,    job_.cluster, plan_of(zero_stage, space_.sequences.front()),
+          job_.hardware, job_.factors, store_};
+}
+
+LowerBounds::Stage& LowerBounds::stage(int zero_stage) {
   const auto [place, is_new] = stages_.try_emplace(zero_stage);
   Stage& stage = place->second;
   if (!is_new || pricers_.empty()) return stage;
   const ParallelPlan first = plan_of(zero_stage, space_.sequences.front());
   if (!plan_mistakes(job_.model, job_.cluster, first).empty()) return stage;
-  // Weights, gradients and optimizer states are shared alike at all degrees.
-  StepPricer states(job_.model, job_.cluster, first, job_.hardware, job_.factors, store_);
+  StepPricer states = this->states(zero_stage);
   const StepFloor step = step_floor(states, pipeline_stage_);
   // The first of a step's packs on each GPU adds up nothing, which is taken off the step. If it is more than
   // the rest of the step, no sums count.
@@ -102,17 +109,20 @@ const LowerBounds::Stage& LowerBounds::stage(int zero_stage) {
                                      .n_micro_batches = fewest_micro_batches(plan_),
                                      .sums_s = sums_s,
                                      .states_s = step.pack_s});
-  if (plan_.pp_degree > 1) stage.filling = filling(zero_stage, states);
   return stage;
 }
 
-LowerBounds::Filling LowerBounds::filling(int zero_stage, StepPricer& states) {
+const LowerBounds::Filling& LowerBounds::filling(int zero_stage) {
+  std::optional<Filling>& filling = stage(zero_stage).filling;
+  if (filling) return *filling;
+  StepPricer states = this->states(zero_stage);
   // All layers are checkpointed here.
   std::vector<StepPricer*> pricers;
   std::vector<std::int64_t> most_tokens;
   for (std::size_t i = 0; i < pricers_.size(); ++i) {
     ParallelPlan plan = plan_of(zero_stage, space_.sequences[i]);
     plan.gc_layers = job_.model.n_layers;
+    plan.offload = most_offload_;
     pricers.push_back(pricers_[i].get());
     most_tokens.push_back(
         most_tokens_that_fit(job_, plan, space_.most_pack_tokens, fewest_micro_batches(plan)) + 1);
@@ -122,12 +132,13 @@ LowerBounds::Filling LowerBounds::filling(int zero_stage, StepPricer& states) {
   };
   const double overhead_s =
       1e-9 * static_cast<double>(states.micro_batch(states.plan().sequence_gpus(), {}).overhead_ns);
-  return {.full = floors_with(plan_.pp_degree),
-          .one_only = fewest_micro_batches(plan_) == 1 ? floors_with(1) : Floors{},
-          .costs = {.forward_s = overhead_s, .later_backward_s = least_sums_s(states)},
-          .chunk_shares = chunk_shares(pricers, most_tokens, pipeline_stage_),
-          // A step ends with a backward pass of the first stage.
-          .step_s = step_floor(states, 0).step_s};
+  return filling.emplace(
+      Filling{.full = floors_with(plan_.pp_degree),
+              .one_only = fewest_micro_batches(plan_) == 1 ? floors_with(1) : Floors{},
+              .costs = {.forward_s = overhead_s, .later_backward_s = least_sums_s(states)},
+              .chunk_shares = chunk_shares(pricers, most_tokens, pipeline_stage_),
+              // A step ends with a backward pass of the first stage.
+              .step_s = step_floor(states, 0).step_s});
 }
 
 std::optional<LowerBounds::Samples> LowerBounds::cheapest(std::span<const LengthCount> lengths,
@@ -203,20 +214,42 @@ std::optional<LowerBound> LowerBounds::filled(const Filling& filling, std::span<
   return filled.gpu_s >= waiting.gpu_s ? filled : waiting;
 }
 
-std::optional<LowerBound> LowerBounds::at(int zero_stage, std::span<const LengthCount> lengths) {
-  const Stage& stage = this->stage(zero_stage);
-  const std::vector<Ways> ways = {{stage.floors, 1}};
-  const std::optional<Samples> samples = cheapest(lengths, ways);
-  if (!samples) return std::nullopt;
+EpochLimits LowerBounds::limits_of(const Stage& stage, std::span<const LengthCount> lengths) const {
   EpochLimits limits{.n_gpus = plan_.n_gpus / plan_.pp_degree,
                      .tokens_per_iteration = std::max<std::int64_t>(space_.tokens_per_iteration, 1),
                      .mean_tokens_per_iteration = space_.mean_tokens_per_iteration,
                      .step_s = stage.step_s};
   for (const LengthCount& length : lengths)
     limits.tokens_per_iteration = std::max<std::int64_t>(limits.tokens_per_iteration, length.length_tokens);
+  return limits;
+}
+
+double LowerBounds::gpu_s_without_recomputation(int zero_stage, std::span<const LengthCount> lengths) {
+  constexpr double kInfinite_s = std::numeric_limits<double>::infinity();
+  const Stage& stage = this->stage(zero_stage);
+  std::vector<SampleFloor> samples;
+  for (const LengthCount& length : lengths) {
+    SampleFloor& sample = samples.emplace_back(SampleFloor{
+        .length_tokens = length.length_tokens, .n_samples = length.n_samples, .gpu_s = kInfinite_s, .alone_s = 0});
+    for (const PackFloor& floor : stage.floors) {
+      if (floor.holds(length.length_tokens))
+        sample.gpu_s = std::min(sample.gpu_s, floor.gpu_s_without_recomputation(length.length_tokens));
+    }
+    if (sample.gpu_s == kInfinite_s) return kInfinite_s;
+  }
+  return bound_of(epoch_bound(samples, limits_of(stage, lengths)), {}).gpu_s;
+}
+
+std::optional<LowerBound> LowerBounds::at(int zero_stage, std::span<const LengthCount> lengths,
+                                          double enough_gpu_s) {
+  const Stage& stage = this->stage(zero_stage);
+  const std::vector<Ways> ways = {{stage.floors, 1}};
+  const std::optional<Samples> samples = cheapest(lengths, ways);
+  if (!samples) return std::nullopt;
+  const EpochLimits limits = limits_of(stage, lengths);
   LowerBound bound = bound_of(epoch_bound(samples->floors, limits), samples->by_cause_s);
-  if (stage.filling) {
-    const std::optional<LowerBound> filled = this->filled(*stage.filling, lengths, limits);
+  if (plan_.pp_degree > 1 && bound.gpu_s < enough_gpu_s) {
+    const std::optional<LowerBound> filled = this->filled(filling(zero_stage), lengths, limits);
     if (filled && filled->gpu_s > bound.gpu_s) bound = *filled;
   }
   bound.zero_stage = zero_stage;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -55,13 +56,19 @@ class LowerBounds {
  public:
   /// What the job refers to is kept by reference. plan: its tensor and pipeline parallelism are used as they
   /// are; its SP degree and checkpointed layers are not read. store: what is priced of the job, which
-  /// nothing else may use at the same time; null: nothing.
+  /// nothing else may use at the same time; null: nothing. most_offload: what plans may keep in host memory
+  /// beside what `plan` does, which costs no time here.
   LowerBounds(const Job& job, const ParallelPlan& plan, const BoundSpace& space,
-              std::shared_ptr<PriceStore> store = nullptr);
+              std::shared_ptr<PriceStore> store = nullptr, const Offload& most_offload = {});
 
   /// The lower bound under one ZeRO stage, or none if a sample fits in no pack or the plan does not allow the
-  /// stage. lengths: each length once, above 0.
-  std::optional<LowerBound> at(int zero_stage, std::span<const LengthCount> lengths);
+  /// stage. lengths: each length once, above 0. A bound of more than `enough_gpu_s` may be lower than it could
+  /// be: pipelines then need not be filled.
+  std::optional<LowerBound> at(int zero_stage, std::span<const LengthCount> lengths,
+                               double enough_gpu_s = std::numeric_limits<double>::infinity());
+  /// A simpler and lower bound of GPU time in seconds, which also holds for plans that keep more of a
+  /// checkpointed layer than this one: nothing is recomputed. Infinite where at() has none.
+  double gpu_s_without_recomputation(int zero_stage, std::span<const LengthCount> lengths);
 
  private:
   using Floors = std::vector<PackFloor>;  // [n_degrees]
@@ -76,7 +83,7 @@ class LowerBounds {
   struct Stage {
     Floors floors;
     double step_s = 0;
-    std::optional<Filling> filling;
+    std::optional<Filling> filling;  // once it has been asked for
   };
   // Packs of some floors, whose times count `factor` times.
   struct Ways {
@@ -93,16 +100,19 @@ class LowerBounds {
   ParallelPlan plan_of(int zero_stage, const SequenceParallelism& sequence) const;
   int busiest_stage();
   Floors floors(int zero_stage, const PackFloorSetting& setting);
-  const Stage& stage(int zero_stage);
-  Filling filling(int zero_stage, StepPricer& states);
+  Stage& stage(int zero_stage);
+  const Filling& filling(int zero_stage);
+  StepPricer states(int zero_stage) const;
   std::optional<LowerBound> filled(const Filling& filling, std::span<const LengthCount> lengths,
                                    EpochLimits limits) const;
+  EpochLimits limits_of(const Stage& stage, std::span<const LengthCount> lengths) const;
   LowerBound bound_of(const EpochBound& epoch, const SecondsByCause& packs_s) const;
 
   Job job_;
   ParallelPlan plan_;
   BoundSpace space_;
   std::shared_ptr<PriceStore> store_;
+  Offload most_offload_;
   std::vector<std::unique_ptr<StepPricer>> pricers_;  // [n_degrees]
   int pipeline_stage_ = 0;
   std::map<int, Stage> stages_;  // by ZeRO stage

@@ -43,24 +43,34 @@ void PackFloor::set_intervals(const Job& job) {
     setting_.plan.gc_layers = gc_layers;
     const std::int64_t fitting = most_tokens_that_fit(job, setting_.plan, most, setting_.n_micro_batches);
     const std::int64_t until = std::min(most, fitting > 0 && gpus_ > 1 ? fitting + 1 : fitting);
-    if (until <= last) continue;
-    Interval& interval = intervals_.emplace_back();
-    interval.first_tokens = last + 1;
-    interval.last_tokens = last = until;
+    if (until <= last && gc_layers > 0) continue;
+    Interval interval{.first_tokens = last + 1, .last_tokens = until};
     pricer_.set_gc_layers(gc_layers);
     for (int chunk = setting_.stage; chunk < setting_.plan.n_chunks(); chunk += setting_.plan.pp_degree) {
       const ChunkShape& shape = interval.chunks.emplace_back(pricer_.chunk(chunk));
       interval.n_layers += shape.n_layers();
       interval.n_attention_recomputed += shape.n_attention_recomputed();
     }
+    if (gc_layers == 0) without_recomputation_ = interval;
+    if (until <= last) continue;
+    last = until;
+    intervals_.push_back(std::move(interval));
   }
 }
 
 PackFloor::Point PackFloor::price(std::int64_t tokens, std::size_t interval) const {
-  const Interval& of_tokens = intervals_[interval];
   // What is added to a pass may hide behind attention, as a ring's transfers do. There is none here.
-  MicroBatchPrice price = pricer_.without_attention(tokens);
-  if (!setting_.counts_overhead) price.overhead_ns = 0;
+  MicroBatchPrice without_attention = pricer_.without_attention(tokens);
+  if (!setting_.counts_overhead) without_attention.overhead_ns = 0;
+  Point point = price(without_attention, tokens, intervals_[interval]);
+  point.interval = interval;
+  point.least_rate_without_recomputation =
+      price(without_attention, tokens, without_recomputation_).rate();
+  return point;
+}
+
+PackFloor::Point PackFloor::price(const MicroBatchPrice& price, std::int64_t tokens,
+                                  const Interval& of_tokens) const {
   const double lost_s = setting_.plan.pp_degree * rounding_s(price, of_tokens.chunks);
   WorkTime forward;
   WorkTime backward;
@@ -68,7 +78,7 @@ PackFloor::Point PackFloor::price(std::int64_t tokens, std::size_t interval) con
     forward += forward_time(price, chunk);
     backward += backward_time(price, chunk);
   }
-  Point point{.tokens = tokens, .interval = interval};
+  Point point{.tokens = tokens};
   for (std::size_t cause = 0; cause < point.by_cause_s.size(); ++cause)
     point.by_cause_s[cause] =
         1e-9 * static_cast<double>(forward.by_cause_ns[cause] + backward.by_cause_ns[cause]);
@@ -118,6 +128,8 @@ void PackFloor::set_points() {
     const Point& next = points_[i + 1];
     if (points_[next.least_rate].rate() < point.rate()) point.least_rate = next.least_rate;
     point.least_pack_s = std::min(point.pack_s, next.least_pack_s);
+    point.least_rate_without_recomputation =
+        std::min(point.least_rate_without_recomputation, next.least_rate_without_recomputation);
   }
   if (!setting_.counts_overhead) set_least_rates();
 }
@@ -173,6 +185,13 @@ double PackFloor::gpu_s(std::int32_t length_tokens) const {
   const Attention documents = attention(length_tokens);
   return cheapest_from(tokens_per_gpu(length_tokens)).rate() * length_tokens +
          gpus_ * (documents.forward_s + documents.backward_s + documents.recompute_s);
+}
+
+double PackFloor::gpu_s_without_recomputation(std::int32_t length_tokens) const {
+  const Attention documents = attention(length_tokens);
+  const Point& point = points_[first_point(tokens_per_gpu(length_tokens))];
+  return point.least_rate_without_recomputation * length_tokens +
+         gpus_ * (documents.forward_s + documents.backward_s);
 }
 
 void PackFloor::add_gpu_s(std::int32_t length_tokens, double n_samples, SecondsByCause& by_cause_s) const {

@@ -51,6 +51,9 @@ class PackFloor {
   // The following are only for samples for which holds() is true.
   /// Least GPU time of the sample, summed over the GPUs of the stage that share its pack.
   double gpu_s(std::int32_t length_tokens) const;
+  /// The same if no layer recomputed anything: no more than gpu_s() of a plan that checkpoints layers in
+  /// another way, unless it keeps less of them.
+  double gpu_s_without_recomputation(std::int32_t length_tokens) const;
   /// Adds the GPU time of n_samples samples by cause.
   void add_gpu_s(std::int32_t length_tokens, double n_samples, SecondsByCause& by_cause_s) const;
   /// Least time from the start of a step to the end of the sample's pack.
@@ -77,6 +80,7 @@ class PackFloor {
     // Index of the point with the least time per token from this one on.
     std::size_t least_rate = 0;
     double least_pack_s = 0;  // the least of this point and all larger ones
+    double least_rate_without_recomputation = 0;  // time per token: the same
     SecondsByCause by_cause_s = {};
     double rate() const { return pack_s / static_cast<double>(tokens); }
   };
@@ -91,6 +95,7 @@ class PackFloor {
   void set_least_rates();
   bool add_points(std::size_t interval, double& least_rate);
   Point price(std::int64_t tokens, std::size_t interval) const;
+  Point price(const MicroBatchPrice& price, std::int64_t tokens, const Interval& interval) const;
   const Interval& interval_of(std::int64_t tokens) const;
   std::size_t first_point(std::int64_t tokens) const;
   const Point& cheapest_from(std::int64_t tokens) const;
@@ -103,6 +108,7 @@ class PackFloor {
   PackFloorSetting setting_;
   int gpus_ = 1;  // number of GPUs that share a pack
   std::vector<Interval> intervals_;
+  Interval without_recomputation_;
   std::vector<Point> points_;  // ascending
   // [n_points] passes for each token, of the point and all larger ones: least_passes(). Only without
   // overhead.

@@ -23,6 +23,22 @@ void set_order_by_balance(JsonReader& reader, bool balance, OptionValues& polici
   policies.set("order", std::string(policy_name(kPackOrderNames, order)));
 }
 
+// The numbers of the values that a file says: an array of numbers or of words.
+std::vector<int> read_said(JsonReader& reader, const SearchDimension& dimension) {
+  const PlanKey& key = *find_plan_key(dimension.plan_key);
+  if (key.option.words == nullptr)
+    return reader.integers(dimension.key, static_cast<int>(key.option.least),
+                           static_cast<int>(key.option.most));
+  const std::vector<std::string_view> words = key.option.words();
+  std::vector<int> said;
+  for (const std::string& word : reader.words(dimension.key, {words.begin(), words.end()})) {
+    ParallelPlan plan;
+    key.set(plan, word);
+    said.push_back(dimension.value(plan));
+  }
+  return said;
+}
+
 }  // namespace
 
 void read_group_keys(JsonReader& reader, int most_gc_layers, StrategyKeys& keys) {
@@ -47,7 +63,7 @@ void read_search_keys(JsonReader& reader, JsonReader& parallelism, const Paralle
   parallelism.allow_any_keys();
   for (std::size_t i = 0; i < kSearchDimensions.size(); ++i) {
     const SearchDimension& dimension = *kSearchDimensions[i];
-    std::vector<int> said = reader.integers(dimension.key, dimension.least, dimension.most);
+    std::vector<int> said = read_said(reader, dimension);
     if (said.empty() && dimension.plan_key_fixes && parallelism.has(dimension.plan_key))
       said = {dimension.value(plan)};
     if (reader.has(dimension.key) || !said.empty()) keys.searched_values[i] = said;

@@ -10,8 +10,6 @@ inline constexpr SearchDimension kExpertDegrees = {
     .plan_key = "ep_degree",
     .shown = "EP",
     .said = &StrategySpec::ep_degrees,
-    .least = 1,
-    .most = kMostGpus,
     .usual =
         [](const Scenario& scenario, const ParallelPlan&) {
           return scenario.model.has_experts() ? divisors(scenario.cluster.n_gpus()) : std::vector<int>{1};

@@ -11,8 +11,6 @@ inline constexpr SearchDimension kPipelineDegrees = {
     .plan_key = "pp_degree",
     .shown = "PP",
     .said = &StrategySpec::pp_degrees,
-    .least = 1,
-    .most = kMostGpus,
     .usual = [](const Scenario& scenario,
                 const ParallelPlan&) { return divisors(scenario.cluster.n_gpus()); },
     .value = [](const ParallelPlan& plan) { return plan.pp_degree; },

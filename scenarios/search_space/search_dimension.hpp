@@ -14,14 +14,14 @@ namespace packsim {
 struct SearchDimension {
   std::string_view key;         ///< of "packing" and of a strategy: the values to try
   std::string_view plan_key;    ///< of "parallelism": the value that a plan has
-  std::string_view shown = {};  ///< short, where a text lists the space; empty: not listed
+  std::string_view shown = {};   ///< short, where a text lists the space; empty: not listed
+  std::string_view plural = {};  ///< of what several values are, which a text counts; empty: it lists them
   std::vector<int> StrategySpec::*said = nullptr;
-  int least = 0;  ///< values that may be said
-  int most = 0;
   /// Whether a plan's value is the only one where the scenario says it.
   bool plan_key_fixes = true;
   /// The values to try where none are said, of a strategy whose own plan this is; null: only the plan's own.
   std::vector<int> (*usual)(const Scenario& scenario, const ParallelPlan& own) = nullptr;
+  /// A number that stands for the plan's value.
   int (*value)(const ParallelPlan& plan) = nullptr;
   /// The plan with another value, or none if no search should try it there. is_said: whether the values are.
   /// Whether the model and the cluster allow the plan is asked later.

@@ -1,6 +1,12 @@
 #include "scenarios/search_space/search_dimensions.hpp"
 
 #include <algorithm>
+#include <map>
+#include <ranges>
+#include <set>
+#include <utility>
+
+#include "models/plan/plan_key.hpp"
 
 namespace packsim {
 
@@ -16,10 +22,24 @@ std::vector<int> searched_values(const SearchDimension& dimension, const Scenari
   return {ascending.begin(), ascending.end()};
 }
 
-std::set<int> values_of(const SearchDimension& dimension, std::span<const ParallelPlan> plans) {
-  std::set<int> values;
-  for (const ParallelPlan& plan : plans) values.insert(dimension.value(plan));
-  return values;
+ParallelPlan with_whole_layers(ParallelPlan plan) {
+  plan.checkpointing = Checkpointing::full;
+  plan.recomputed_modules = {};
+  return plan;
+}
+
+ParallelPlan plainest(ParallelPlan plan) {
+  plan.offload = {};
+  return with_whole_layers(std::move(plan));
+}
+
+std::vector<std::string> values_of(const SearchDimension& dimension, std::span<const ParallelPlan> plans) {
+  const PlanKey& key = *find_plan_key(dimension.plan_key);
+  std::map<int, std::string> values;
+  for (const ParallelPlan& plan : plans)
+    values.try_emplace(dimension.value(plan), plan_value_text(key.get(plan)));
+  const auto texts = std::views::values(values);
+  return {texts.begin(), texts.end()};
 }
 
 std::vector<ParallelPlan> plans_of_space(const Scenario& scenario, const StrategySpec& spec,
@@ -31,8 +51,8 @@ std::vector<ParallelPlan> plans_of_space(const Scenario& scenario, const Strateg
     std::vector<ParallelPlan> wider;
     for (const ParallelPlan& one : plans) {
       for (const int value : values) {
-        if (std::optional<ParallelPlan> with = dimension->with(one, value, is_said, plan))
-          wider.push_back(*std::move(with));
+        std::optional<ParallelPlan> with = dimension->with(one, value, is_said, plan);
+        if (with && (wider.empty() || wider.back() != *with)) wider.push_back(*std::move(with));
       }
     }
     plans = std::move(wider);

@@ -1,29 +1,38 @@
 #pragma once
 
 #include <array>
-#include <set>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "scenarios/search_space/checkpointing_kinds.hpp"
 #include "scenarios/search_space/expert_degrees.hpp"
+#include "scenarios/search_space/offloads.hpp"
 #include "scenarios/search_space/pipeline_degrees.hpp"
 #include "scenarios/search_space/shard_degrees.hpp"
 #include "scenarios/search_space/tensor_degrees.hpp"
+#include "scenarios/search_space/virtual_stages.hpp"
 #include "scenarios/search_space/zero_stages.hpp"
 
 namespace packsim {
 
 /// All dimensions. Each may look at what those before it have set.
-inline constexpr std::array<const SearchDimension*, 5> kSearchDimensions = {
-    &kTensorDegrees, &kPipelineDegrees, &kExpertDegrees, &kShardDegrees, &kZeroStages};
+inline constexpr std::array<const SearchDimension*, 8> kSearchDimensions = {
+    &kTensorDegrees, &kPipelineDegrees, &kVirtualStages,      &kExpertDegrees,
+    &kShardDegrees,  &kZeroStages,      &kCheckpointingKinds, &kOffloads};
+
+/// The plan whose checkpointed layers are recomputed whole.
+ParallelPlan with_whole_layers(ParallelPlan plan);
+/// The same with nothing in host memory.
+ParallelPlan plainest(ParallelPlan plan);
 
 /// The values of a dimension that a search of the strategy's plan tries, ascending; the plan's own where it
 /// is not searched.
 std::vector<int> searched_values(const SearchDimension& dimension, const Scenario& scenario,
                                  const StrategySpec& spec);
 
-/// The values of a dimension that some plans have.
-std::set<int> values_of(const SearchDimension& dimension, std::span<const ParallelPlan> plans);
+/// The values of a dimension that some plans have, as people read them, ascending.
+std::vector<std::string> values_of(const SearchDimension& dimension, std::span<const ParallelPlan> plans);
 
 /// The plans that have a value of every dimension, in place of those of `plan`, and that model and cluster
 /// allow.

@@ -10,8 +10,6 @@ inline constexpr SearchDimension kTensorDegrees = {
     .plan_key = "tp_degree",
     .shown = "TP",
     .said = &StrategySpec::tp_degrees,
-    .least = 1,
-    .most = kMostGpus,
     .usual = [](const Scenario& scenario,
                 const ParallelPlan&) { return divisors(scenario.cluster.gpus_per_node); },
     .value = [](const ParallelPlan& plan) { return plan.tp_degree; },

@@ -15,8 +15,6 @@ inline constexpr SearchDimension kZeroStages = {
     .plan_key = "zero_stage",
     .shown = "ZeRO",
     .said = &StrategySpec::zero_stages,
-    .least = 0,
-    .most = kLastZeroStage,
     .plan_key_fixes = false,
     .usual =
         [](const Scenario& scenario, const ParallelPlan& own) {

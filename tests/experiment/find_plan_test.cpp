@@ -224,15 +224,17 @@ TEST_CASE("Where no plan leaves the error of its estimate free, the fastest is c
   std::string lengths = "tokens\n";
   for (int i = 0; i < 30; ++i) lengths += "25514\n";
   folder.write("lengths.csv", lengths);
-  const auto scenario = [&](const std::string& keys) {
+  const std::string saves_nothing = R"(, "checkpointing_kinds": ["full"], "offloads": ["none"])";
+  const auto scenario = [&](const std::string& keys, const std::string& packing) {
     return load_scenario(folder.write("job.json", R"({"format": 1, "name": "job", "model": "qwen3-30b-a3b",
           "cluster": {"type": "h100-sxm-80gb", "nodes": 1}, "profile": "any-framework-h100",
           "training": {"tokens_per_iteration": 262144, "zero_stage": 3}, "parallelism": {"tp_degree": 1,
           "pp_degree": 1)" + keys + R"(}, "lengths": {"mix": [{"source": "lengths.csv"}]},
-          "packing": {"plan": "auto", "last_iteration": "shorten"}, "strategies": [{"strategy": "isf"}]})"),
+          "packing": {"plan": "auto", "last_iteration": "shorten"}, "strategies": [{"strategy": "isf")" + packing +
+                                                   R"(}]})"),
                          packsim_test::kData);
   };
-  const StrategyResult run = compare_strategies(scenario("")).runs.front();
+  const StrategyResult run = compare_strategies(scenario("", saves_nothing)).runs.front();
   REQUIRE(run.times);
   CHECK(run.groups.front().verdict == MemoryVerdict::may_not_fit);
   // How it was found is no setting of the plan.
@@ -240,10 +242,16 @@ TEST_CASE("Where no plan leaves the error of its estimate free, the fastest is c
   REQUIRE(run.search);
   // Experts on one GPU each need as much memory under ZeRO 3, and cost much less.
   CHECK(run.plan.ep_degree > 1);
-  const StrategyResult one = compare_strategies(scenario(R"(, "ep_degree": 1)")).runs.front();
+  const StrategyResult one = compare_strategies(scenario(R"(, "ep_degree": 1)", saves_nothing)).runs.front();
   REQUIRE(one.times);
   CHECK(run.times->gpu_days < 0.8 * one.times->gpu_days);
   // A margin that the scenario asks for is kept.
-  const StrategyResult asked = compare_strategies(scenario(R"(, "memory_margin": 0.3)")).runs.front();
+  const StrategyResult asked = compare_strategies(scenario(R"(, "memory_margin": 0.3)", saves_nothing)).runs.front();
   CHECK(!asked.search);
+  // What surely fits goes before it: states in host memory cost time here.
+  const StrategyResult fitting = compare_strategies(scenario("", "")).runs.front();
+  REQUIRE(fitting.times);
+  CHECK(fitting.groups.front().verdict == MemoryVerdict::fits);
+  CHECK(fitting.plan.offload.any());
+  CHECK(fitting.times->gpu_days > run.times->gpu_days);
 }

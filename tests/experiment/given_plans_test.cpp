@@ -9,6 +9,7 @@
 
 #include "experiment/compare_strategies.hpp"
 #include "experiment/plans/plan_group.hpp"
+#include "models/plan/plan_text.hpp"
 #include "planning/group_selection/candidate_groups.hpp"
 #include "scenarios/loader/load_scenario.hpp"
 #include "scenarios/search_space/search_dimensions.hpp"
@@ -139,9 +140,7 @@ std::int64_t longest_of(const std::string& lengths_csv) {
 }
 
 std::string plan_of(const StrategyResult& run) {
-  std::string text = run.strategy + " TP " + std::to_string(run.plan.tp_degree) + " PP " +
-                     std::to_string(run.plan.pp_degree) + " EP " + std::to_string(run.plan.ep_degree) +
-                     " ZeRO " + std::to_string(run.plan.zero_stage);
+  std::string text = run.strategy + " " + searched_plan_text(run.plan);
   for (const PlannedGroup& group : run.groups) {
     text += " | " + std::to_string(group.capacity_tokens) + " SP " + std::to_string(group.sequence.ulysses) +
             " CP " + std::to_string(group.sequence.ring) + " GC " + std::to_string(group.gc_layers) + " of " +

@@ -33,7 +33,7 @@ void check_degrees(std::uint32_t first, std::uint32_t last, bool prints) {
     if (!searched.times) continue;
     double best_behind = 0;
     for (const ParallelPlan& base : base_plans(scenario, scenario.strategies.front())) {
-      if (base.zero_stage != 1) continue;
+      if (base.zero_stage != 1 || base != root_of(base)) continue;
       const std::string degrees = R"("tp_degree": )" + std::to_string(base.tp_degree) + R"(, "pp_degree": )" +
                                   std::to_string(base.pp_degree) + R"(, "ep_degree": )" +
                                   std::to_string(base.ep_degree);

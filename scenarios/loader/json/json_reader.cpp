@@ -184,6 +184,19 @@ std::vector<int> JsonReader::integers(std::string_view key, int low, int high) {
   return {};
 }
 
+std::vector<std::string> JsonReader::words(std::string_view key, const std::vector<std::string>& names) {
+  note(key, {.kind = ValueForm::Kind::array_of_words, .words = names});
+  const Json* member = value(key);
+  if (member == nullptr) return {};
+  const auto is_one = [&](const Json& element) {
+    return element.is_string() && std::ranges::find(names, element.get_ref<const std::string&>()) != names.end();
+  };
+  if (member->is_array() && std::ranges::all_of(*member, is_one))
+    return member->get<std::vector<std::string>>();
+  refuse(key, fmt::format("array of {}", fmt::join(names, ", ")));
+  return {};
+}
+
 double JsonReader::number(std::string_view key, double low, double high, std::string_view instead) {
   std::string expected =
       high == kNoLimit ? fmt::format("number >= {}", low) : fmt::format("number in {}..{}", low, high);

@@ -57,6 +57,8 @@ class JsonReader {
                                      std::optional<int> fallback);
   /// An array of integers in [low, high]; empty if the key is missing.
   std::vector<int> integers(std::string_view key, int low, int high);
+  /// An array of some of these words; empty if it is missing.
+  std::vector<std::string> words(std::string_view key, const std::vector<std::string>& names);
   /// A finite number in [low, high]; `instead`: the key that could stand in its place, for the message.
   double number(std::string_view key, double low, double high = kNoLimit, std::string_view instead = {});
   /// A finite number above 0.

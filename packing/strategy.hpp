@@ -40,6 +40,13 @@ enum class Layout {
   rows,    ///< one row per sample
 };
 
+/// The plans that the code that a strategy is from can run with it.
+struct PlanLimits {
+  int most_zero_stage = 3;
+  bool has_pipelines = true;
+  bool has_latent_attention = true;
+};
+
 /// Everything that packsim knows about a strategy. Each strategy is defined in its own file in
 /// packing/strategies/.
 struct Strategy {
@@ -69,6 +76,8 @@ struct Strategy {
   /// Values of options that a search of a plan tries besides the defaults, each set for itself, unless the
   /// scenario gives one of its options; null: none.
   std::vector<OptionValues> (*searched_options)(std::int64_t capacity_tokens) = nullptr;
+  /// Other plans are not tried by a search for the strategy's own plan.
+  PlanLimits plan_limits = {};
   /// The order of packs in the schedule, unless the scenario says otherwise.
   PackOrder default_order = PackOrder::shuffled;
   /// The value of window_samples, unless the scenario says otherwise; 0: the whole data set.

@@ -89,9 +89,8 @@ LowerBounds& PlanBounds::bounds_of(const ParallelPlan& plan, const Offload& most
   ParallelPlan key = plan;
   key.zero_stage = 0;
   if (!latest_.empty() && plainest(latest_.front().plan) != plainest(key)) latest_.clear();
-  const auto known = std::ranges::find_if(latest_, [&](const BoundsOfPlan& one) {
-    return one.plan == key && one.most_offload == most_offload;
-  });
+  const auto known = std::ranges::find_if(
+      latest_, [&](const BoundsOfPlan& one) { return one.plan == key && one.most_offload == most_offload; });
   if (known != latest_.end()) return known->bounds;
   const Job job{scenario_.model, scenario_.cluster, scenario_.hardware, scenario_.profile.factors};
   return latest_

@@ -44,14 +44,16 @@ std::string text_of(const ParallelPlan& plan, std::string_view key) {
 void set_text(ParallelPlan& plan, std::string_view name, const std::string& text) {
   const PlanKey& key = *find_plan_key(name);
   std::vector<std::string> words;
-  for (const auto word : std::views::split(text, kBetweenElements)) words.emplace_back(word.begin(), word.end());
+  for (const auto word : std::views::split(text, kBetweenElements))
+    words.emplace_back(word.begin(), word.end());
   const auto is_one_of = [](const std::string& word, const std::vector<std::string_view>& known) {
     return std::ranges::find(known, word) != known.end();
   };
   if (text.empty()) return;
   if (words.size() == 1 && is_one_of(text, key.option.words())) return key.set(plan, text);
   if (!std::ranges::all_of(words, [&](const std::string& word) { return is_one_of(word, key.list_words()); }))
-    throw std::invalid_argument(fmt::format("facts: /{}: expected {}, got \"{}\"", name, expected_of(key), text));
+    throw std::invalid_argument(
+        fmt::format("facts: /{}: expected {}, got \"{}\"", name, expected_of(key), text));
   key.set(plan, words);
 }
 

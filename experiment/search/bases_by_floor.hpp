@@ -13,7 +13,8 @@ namespace packsim {
 /// The plans that a search starts from, by least_s(), that of the least first.
 ///
 /// A plan that saves memory, or has more chunks of layers in a stage, computes no less than the one that does
-/// not, so it has that floor. What a step takes longer with states in host memory is added when it is reached.
+/// not, so it has that floor. What a step takes longer with states in host memory is added when it is
+/// reached.
 class BasesByFloor {
  public:
   /// bases, options, floors: kept by reference.

@@ -259,16 +259,16 @@ class Search {
     if (is_found) near = *best->candidate.spec.plan;
     std::vector<ParallelPlan> saving;
     for (const ParallelPlan& base : bases) {
-      const bool is_near = !near || (chooses_groups(spec) ? base == *near : plainest(base) == plainest(*near));
+      const bool is_near =
+          !near || (chooses_groups(spec) ? base == *near : plainest(base) == plainest(*near));
       if (is_near && !simpler_plans(base, bases).empty()) saving.push_back(base);
     }
     for (const ParallelPlan& plan : saving) add_plans_of({&spec, 1}, {&plan, 1}, trials);
   }
 
   static bool recomputes(const TriedPlan& tried) {
-    return std::ranges::any_of(tried.groups, [](const PlannedGroup& group) {
-      return group.packs > 0 && group.gc_layers > 0;
-    });
+    return std::ranges::any_of(
+        tried.groups, [](const PlannedGroup& group) { return group.packs > 0 && group.gc_layers > 0; });
   }
 
   // If none of the strategy's own plans can be used, tries it with the parallelism of the best rivals.
@@ -307,9 +307,8 @@ class Search {
 
   // The planner's last iterations are shorter, unless the pipeline's have to be full.
   static void end_epochs(PlanCandidate& candidate) {
-    candidate.spec.last_iteration = candidate.spec.plan->schedule().needs_full_rounds
-                                        ? LastIteration::repeat
-                                        : LastIteration::shorten;
+    candidate.spec.last_iteration =
+        candidate.spec.plan->schedule().needs_full_rounds ? LastIteration::repeat : LastIteration::shorten;
   }
 
   // The strategies whose groups may have any length, of plans that are close to the best one.
@@ -339,7 +338,8 @@ class Search {
       const ParallelPlan best = root_of(*trials.tried().front().candidate.spec.plan);
       std::erase_if(late, [&](const ParallelPlan& base) { return root_of(base) != best; });
     }
-    look_into(specs, late, bases, [](const ParallelPlan&) { return false; }, floors, trials);
+    look_into(
+        specs, late, bases, [](const ParallelPlan&) { return false; }, floors, trials);
   }
 
   // Tries the plans from some of the base plans, those of the least floor first. Base plans whose floor is
@@ -389,8 +389,7 @@ class Search {
     const std::vector<const ParallelPlan*> simpler = simpler_plans(base, bases);
     PlanSpace space;
     for (const StrategySpec& spec : specs) {
-      if (simpler.empty() || !mixes_degrees(spec))
-        add_plans(spec, base, simpler, *options_, floors, space);
+      if (simpler.empty() || !mixes_degrees(spec)) add_plans(spec, base, simpler, *options_, floors, space);
     }
     count(space);
     for (PlanCandidate& candidate : space.candidates) {
@@ -495,7 +494,7 @@ NearestPlan nearest_plan(const Scenario& scenario, StrategySpec spec,
     const std::vector<PlanMistake> mistakes =
         trainer_mistakes(scenario.trainer.get(), scenario.model, base_plan(scenario, spec));
     throw std::invalid_argument(fmt::format("plan: expected values that {} can run, got none{}",
-                                            scenario.trainer->name,
+                                            scenario.trainer ? scenario.trainer->name : spec.strategy,
                                             mistakes.empty() ? "" : ": " + mistakes.front().text()));
   }
   const std::int32_t longest = lengths_tokens.empty() ? 1 : *std::ranges::max_element(lengths_tokens);

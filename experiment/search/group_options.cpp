@@ -31,7 +31,8 @@ GroupOption make_option(const Scenario& scenario, const ParallelPlan& base,
 
 const GroupOption& GroupOptions::of(const ParallelPlan& base, const SequenceParallelism& sequence,
                                     std::int64_t capacity_tokens) {
-  auto of_base = std::ranges::find(made_, base, [](const auto& one) -> const ParallelPlan& { return one.first; });
+  auto of_base =
+      std::ranges::find(made_, base, [](const auto& one) -> const ParallelPlan& { return one.first; });
   if (of_base == made_.end()) of_base = made_.emplace(made_.end(), base, std::deque<GroupOption>{});
   std::deque<GroupOption>& options = of_base->second;
   const auto known = std::ranges::find_if(options, [&](const GroupOption& one) {

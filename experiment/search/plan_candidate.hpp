@@ -11,8 +11,8 @@ namespace packsim {
 
 /// A way to run a strategy, which a search may simulate.
 struct PlanCandidate {
-  StrategySpec spec;      ///< with its plan, and groups with the checkpointed layers of full packs
-  double floor_s = 0;     ///< least time of an epoch of the samples, to about 2 %
+  StrategySpec spec;   ///< with its plan, and groups with the checkpointed layers of full packs
+  double floor_s = 0;  ///< least time of an epoch of the samples, to about 2 %
   /// The groups with the checkpointed layers that they need in any case, from which a higher floor can be
   /// computed (own_floor_s()); empty if floor_s is that.
   std::vector<GroupOption> least_groups = {};

@@ -211,7 +211,8 @@ void add_group_sets(const StrategySpec& spec, const ParallelPlan& base,
   for (std::size_t i = 0; i < sets.size(); ++i) {
     const std::vector<GroupOption>& groups = sets[i].groups;
     const bool is_of_best = groups.size() == 1 || n_of_size[groups.size()]++ < kMostOfSize;
-    if (i < kMostSets || is_of_best) add_candidate(scenario, spec, base, groups, groups, false, floors, space);
+    if (i < kMostSets || is_of_best)
+      add_candidate(scenario, spec, base, groups, groups, false, floors, space);
   }
   std::vector<GroupOption> usual;
   const bool is_usual = is_usual_base(scenario, spec, base);
@@ -362,8 +363,8 @@ double least_s(const ParallelPlan& base, GroupOptions& options, WorkFloors& floo
 }
 
 double own_floor_s(const PlanCandidate& candidate, const Scenario& scenario, WorkFloors& floors) {
-  return std::max(candidate.floor_s, floor_s(scenario, candidate.spec, *candidate.spec.plan,
-                                             candidate.least_groups, floors));
+  return std::max(candidate.floor_s,
+                  floor_s(scenario, candidate.spec, *candidate.spec.plan, candidate.least_groups, floors));
 }
 
 double steps_s(const ParallelPlan& base, GroupOptions& options, WorkFloors& floors) {

@@ -35,7 +35,8 @@ const WorkFloors::OfPacks& WorkFloors::of(const ParallelPlan& of_plan, std::int6
                                           std::int64_t samples_of_pack) {
   const ParallelPlan plan = priced_alike(of_plan);
   std::deque<OfPacks>& known = known_[{capacity_tokens, samples_of_pack}];
-  const auto found = std::ranges::find(known, plan, [](const OfPacks& one) -> const ParallelPlan& { return one.plan_; });
+  const auto found =
+      std::ranges::find(known, plan, [](const OfPacks& one) -> const ParallelPlan& { return one.plan_; });
   if (found != known.end()) return *found;
   const PackCost& cost = pricers_.rough_cost(plan, capacity_tokens).pack;
   const double rate = least_rate(cost.tokens_s);

@@ -27,7 +27,8 @@ std::string expected_of(const PlanKey& key) {
 }
 
 std::string plan_value_text(const PlanValue& value) {
-  if (const auto* const numbers = std::get_if<std::vector<int>>(&value)) return joined(*numbers, kBetweenElements);
+  if (const auto* const numbers = std::get_if<std::vector<int>>(&value))
+    return joined(*numbers, kBetweenElements);
   if (const auto* const words = std::get_if<std::vector<std::string>>(&value))
     return joined(*words, kBetweenElements);
   if (const auto* const word = std::get_if<std::string>(&value)) return *word;

@@ -41,7 +41,8 @@ inline constexpr OptionalIntegerOption kBatchSamples =
 /// 24576 is verl's, six times the hidden size of a model of 7B parameters.
 inline constexpr IntegerOption kLinearWeightTokens = integer_option(
     "linear_weight_tokens", {.default_value = 24576, .least = 0, .most = kLongestCapacityTokens},
-    "The work of a sample of s tokens is s^2 + this x s; wlb uses it only if packs have no price.");
+    "The work of a sample of s tokens is s^2 + this x s; wlb, slime_kk and prime_rl use it only if packs "
+    "have no price.");
 
 inline constexpr OptionalIntegerOption kBatchTokens =
     optional_integer_option("batch_tokens", {.default_value = 0, .least = 0, .most = kMostTokensPerIteration},

@@ -136,6 +136,7 @@ extern constinit const Strategy megatron_dynamic_cp = {
     .source = "Megatron-LM dev data_schedule_utils.py",
     .plan_batches = plan_megatron_dynamic_cp,
     .options = kGlobalBatchOptions,
+    .plan_limits = {.most_zero_stage = 1},
     .mixes_groups = true,
 };
 

@@ -191,6 +191,7 @@ extern constinit const Strategy megatron_hybrid_cp = {
     .plan_batches = plan_megatron_hybrid_cp,
     .trains_samples_alone = true,
     .options = kGlobalBatchOptions,
+    .plan_limits = {.most_zero_stage = 1, .has_pipelines = false, .has_latent_attention = false},
     .mixes_groups = true,
 };
 

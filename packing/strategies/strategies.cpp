@@ -9,7 +9,7 @@ namespace packsim {
 namespace strategies_detail {
 extern const Strategy none, random, sorted, isf, ffd, ffs, bfd, bfs, spfhp, lpfhp, wrapped, hbp, trl_bfd,
     axolotl_multipack, nemo_ffs, longalign, longalign_sorted, wlb, megatron_hybrid_cp, megatron_dynamic_cp,
-    megatron_dp_balanced, verl_kk, trl_lpt, planner, flexsp;
+    megatron_dp_balanced, verl_kk, slime_kk, prime_rl, trl_lpt, planner, flexsp;
 }
 
 namespace {
@@ -61,6 +61,8 @@ std::span<const Strategy> strategies() {
                                  d::megatron_dynamic_cp,
                                  d::megatron_dp_balanced,
                                  d::verl_kk,
+                                 d::slime_kk,
+                                 d::prime_rl,
                                  d::trl_lpt,
                                  d::planner,
                                  d::flexsp};

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <array>
 
+#include "packing/algorithms/balance/karmarkar_karp.hpp"
 #include "packing/algorithms/batch_plan_builder.hpp"
 #include "packing/algorithms/global_batches.hpp"
-#include "packing/algorithms/karmarkar_karp.hpp"
 #include "packing/algorithms/least_packs.hpp"
 #include "packing/options/shared_options.hpp"
 #include "packing/strategy.hpp"

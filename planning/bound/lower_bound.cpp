@@ -132,13 +132,12 @@ const LowerBounds::Filling& LowerBounds::filling(int zero_stage) {
   };
   const double overhead_s =
       1e-9 * static_cast<double>(states.micro_batch(states.plan().sequence_gpus(), {}).overhead_ns);
-  return filling.emplace(
-      Filling{.full = floors_with(plan_.pp_degree),
-              .one_only = fewest_micro_batches(plan_) == 1 ? floors_with(1) : Floors{},
-              .costs = {.forward_s = overhead_s, .later_backward_s = least_sums_s(states)},
-              .chunk_shares = chunk_shares(pricers, most_tokens, pipeline_stage_),
-              // A step ends with a backward pass of the first stage.
-              .step_s = step_floor(states, 0).step_s});
+  return filling.emplace(Filling{.full = floors_with(plan_.pp_degree),
+                                 .one_only = fewest_micro_batches(plan_) == 1 ? floors_with(1) : Floors{},
+                                 .costs = {.forward_s = overhead_s, .later_backward_s = least_sums_s(states)},
+                                 .chunk_shares = chunk_shares(pricers, most_tokens, pipeline_stage_),
+                                 // A step ends with a backward pass of the first stage.
+                                 .step_s = step_floor(states, 0).step_s});
 }
 
 std::optional<LowerBounds::Samples> LowerBounds::cheapest(std::span<const LengthCount> lengths,
@@ -229,8 +228,10 @@ double LowerBounds::gpu_s_without_recomputation(int zero_stage, std::span<const 
   const Stage& stage = this->stage(zero_stage);
   std::vector<SampleFloor> samples;
   for (const LengthCount& length : lengths) {
-    SampleFloor& sample = samples.emplace_back(SampleFloor{
-        .length_tokens = length.length_tokens, .n_samples = length.n_samples, .gpu_s = kInfinite_s, .alone_s = 0});
+    SampleFloor& sample = samples.emplace_back(SampleFloor{.length_tokens = length.length_tokens,
+                                                           .n_samples = length.n_samples,
+                                                           .gpu_s = kInfinite_s,
+                                                           .alone_s = 0});
     for (const PackFloor& floor : stage.floors) {
       if (floor.holds(length.length_tokens))
         sample.gpu_s = std::min(sample.gpu_s, floor.gpu_s_without_recomputation(length.length_tokens));

@@ -62,8 +62,8 @@ class LowerBounds {
               std::shared_ptr<PriceStore> store = nullptr, const Offload& most_offload = {});
 
   /// The lower bound under one ZeRO stage, or none if a sample fits in no pack or the plan does not allow the
-  /// stage. lengths: each length once, above 0. A bound of more than `enough_gpu_s` may be lower than it could
-  /// be: pipelines then need not be filled.
+  /// stage. lengths: each length once, above 0. A bound of more than `enough_gpu_s` may be lower than it
+  /// could be: pipelines then need not be filled.
   std::optional<LowerBound> at(int zero_stage, std::span<const LengthCount> lengths,
                                double enough_gpu_s = std::numeric_limits<double>::infinity());
   /// A simpler and lower bound of GPU time in seconds, which also holds for plans that keep more of a

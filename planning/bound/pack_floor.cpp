@@ -64,8 +64,7 @@ PackFloor::Point PackFloor::price(std::int64_t tokens, std::size_t interval) con
   if (!setting_.counts_overhead) without_attention.overhead_ns = 0;
   Point point = price(without_attention, tokens, intervals_[interval]);
   point.interval = interval;
-  point.least_rate_without_recomputation =
-      price(without_attention, tokens, without_recomputation_).rate();
+  point.least_rate_without_recomputation = price(without_attention, tokens, without_recomputation_).rate();
   return point;
 }
 

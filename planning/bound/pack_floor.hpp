@@ -79,7 +79,7 @@ class PackFloor {
     PassTimes passes_s = {};
     // Index of the point with the least time per token from this one on.
     std::size_t least_rate = 0;
-    double least_pack_s = 0;  // the least of this point and all larger ones
+    double least_pack_s = 0;                      // the least of this point and all larger ones
     double least_rate_without_recomputation = 0;  // time per token: the same
     SecondsByCause by_cause_s = {};
     double rate() const { return pack_s / static_cast<double>(tokens); }

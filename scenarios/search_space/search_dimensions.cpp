@@ -10,6 +10,15 @@
 
 namespace packsim {
 
+namespace {
+
+bool can_run(const PlanLimits& limits, const Transformer& model, const ParallelPlan& plan) {
+  return plan.zero_stage <= limits.most_zero_stage && (limits.has_pipelines || plan.pp_degree == 1) &&
+         (limits.has_latent_attention || !model.has_latent_attention());
+}
+
+}  // namespace
+
 std::vector<int> searched_values(const SearchDimension& dimension, const Scenario& scenario,
                                  const StrategySpec& spec) {
   const std::vector<int>& said = spec.*dimension.said;
@@ -57,8 +66,10 @@ std::vector<ParallelPlan> plans_of_space(const Scenario& scenario, const Strateg
     }
     plans = std::move(wider);
   }
+  const PlanLimits& limits = strategy_of(spec).plan_limits;
   std::erase_if(plans, [&](const ParallelPlan& one) {
-    return !plan_mistakes(scenario.model, scenario.cluster, one).empty() ||
+    return !can_run(limits, scenario.model, one) ||
+           !plan_mistakes(scenario.model, scenario.cluster, one).empty() ||
            !trainer_mistakes(scenario.trainer.get(), scenario.model, one).empty();
   });
   return plans;

@@ -11,8 +11,7 @@ inline constexpr SearchDimension kVirtualStages = {
     .plan_key = "virtual_stages",
     .shown = "virtual stages",
     .said = &StrategySpec::virtual_stage_counts,
-    .usual = [](const Scenario& scenario,
-                const ParallelPlan&) { return divisors(scenario.model.n_layers); },
+    .usual = [](const Scenario& scenario, const ParallelPlan&) { return divisors(scenario.model.n_layers); },
     .value = [](const ParallelPlan& plan) { return plan.virtual_stages; },
     .with = [](ParallelPlan plan, int value, bool, const ParallelPlan&) -> std::optional<ParallelPlan> {
       if (value == plan.virtual_stages || plan.pp_degree == 1) return plan;

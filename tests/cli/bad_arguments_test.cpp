@@ -60,7 +60,8 @@ constexpr BadArguments kBadArguments[] = {
      "packsim: --strategy: expected one of none, random, sorted, isf, ffd, ffs, bfd, bfs, spfhp, lpfhp, "
      "wrapped, "
      "hbp, trl_bfd, axolotl_multipack, nemo_ffs, longalign, longalign_sorted, wlb, megatron_hybrid_cp, "
-     "megatron_dynamic_cp, megatron_dp_balanced, verl_kk, trl_lpt, planner, flexsp (did you mean ffd?), got "
+     "megatron_dynamic_cp, megatron_dp_balanced, verl_kk, slime_kk, prime_rl, trl_lpt, planner, flexsp (did "
+     "you mean ffd?), got "
      "\"ffdd\"\n"},
     {"pack few.csv --strategy ffd --capacity 0", 2, true,
      "packsim: --capacity: expected tokens in 1..16777216, such as 65536 or 64K, got \"0\"\n"},

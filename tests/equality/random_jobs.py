@@ -13,7 +13,7 @@ PROFILES = ["deepspeed-ulysses-h100", "any-framework-h100", "nemo-megatron-h100"
             "torchtitan-fsdp2-a100", "fsdp-qlora-rtx4090"]
 PACKERS = ["none", "random", "sorted", "isf", "ffd", "ffs", "bfd", "bfs", "spfhp", "lpfhp", "wrapped", "trl_bfd",
            "axolotl_multipack", "nemo_ffs", "longalign"]
-ITERATION_FORMERS = ["longalign_sorted", "wlb", "megatron_dp_balanced", "verl_kk", "trl_lpt"]
+ITERATION_FORMERS = ["longalign_sorted", "wlb", "megatron_dp_balanced", "verl_kk", "slime_kk", "prime_rl", "trl_lpt"]
 GROUPED = ["hbp", "megatron_hybrid_cp", "megatron_dynamic_cp"]
 GROUP_CHOOSERS = ["planner", "flexsp"]
 

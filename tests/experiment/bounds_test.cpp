@@ -18,9 +18,26 @@ namespace {
 // them without a pack. keys: of the group of those that have one.
 std::string strategies_json(const std::string& keys, bool fills_rounds) {
   std::string text;
-  for (const char* name : {"none", "random", "isf", "ffd", "bfd", "spfhp", "wrapped", "longalign",
-                           "longalign_sorted", "wlb", "megatron_dp_balanced", "verl_kk", "trl_lpt",
-                           "megatron_hybrid_cp", "megatron_dynamic_cp", "planner", "flexsp", "hbp"}) {
+  for (const char* name : {"none",
+                           "random",
+                           "isf",
+                           "ffd",
+                           "bfd",
+                           "spfhp",
+                           "wrapped",
+                           "longalign",
+                           "longalign_sorted",
+                           "wlb",
+                           "megatron_dp_balanced",
+                           "verl_kk",
+                           "slime_kk",
+                           "prime_rl",
+                           "trl_lpt",
+                           "megatron_hybrid_cp",
+                           "megatron_dynamic_cp",
+                           "planner",
+                           "flexsp",
+                           "hbp"}) {
     const std::string of_name = name;
     if (fills_rounds && (of_name == "megatron_hybrid_cp" || of_name == "megatron_dynamic_cp")) continue;
     const bool takes_groups = of_name == "hbp" || of_name == "flexsp" ||

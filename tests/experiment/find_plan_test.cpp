@@ -230,8 +230,8 @@ TEST_CASE("Where no plan leaves the error of its estimate free, the fastest is c
           "cluster": {"type": "h100-sxm-80gb", "nodes": 1}, "profile": "any-framework-h100",
           "training": {"tokens_per_iteration": 262144, "zero_stage": 3}, "parallelism": {"tp_degree": 1,
           "pp_degree": 1)" + keys + R"(}, "lengths": {"mix": [{"source": "lengths.csv"}]},
-          "packing": {"plan": "auto", "last_iteration": "shorten"}, "strategies": [{"strategy": "isf")" + packing +
-                                                   R"(}]})"),
+          "packing": {"plan": "auto", "last_iteration": "shorten"}, "strategies": [{"strategy": "isf")" +
+                                                      packing + R"(}]})"),
                          packsim_test::kData);
   };
   const StrategyResult run = compare_strategies(scenario("", saves_nothing)).runs.front();
@@ -246,7 +246,8 @@ TEST_CASE("Where no plan leaves the error of its estimate free, the fastest is c
   REQUIRE(one.times);
   CHECK(run.times->gpu_days < 0.8 * one.times->gpu_days);
   // A margin that the scenario asks for is kept.
-  const StrategyResult asked = compare_strategies(scenario(R"(, "memory_margin": 0.3)", saves_nothing)).runs.front();
+  const StrategyResult asked =
+      compare_strategies(scenario(R"(, "memory_margin": 0.3)", saves_nothing)).runs.front();
   CHECK(!asked.search);
   // What surely fits goes before it: states in host memory cost time here.
   const StrategyResult fitting = compare_strategies(scenario("", "")).runs.front();
@@ -254,4 +255,43 @@ TEST_CASE("Where no plan leaves the error of its estimate free, the fastest is c
   CHECK(fitting.groups.front().verdict == MemoryVerdict::fits);
   CHECK(fitting.plan.offload.any());
   CHECK(fitting.times->gpu_days > run.times->gpu_days);
+}
+
+TEST_CASE("A search tries what saves memory, and is then faster where memory is short") {
+  const TempFolder folder;
+  const Report report = compare_strategies(searched_scenario(
+      folder, {.model = "qwen2.5-14b", .strategies = R"({"name": "all", "strategy": "isf", "plan": "auto"},
+                                {"name": "whole layers", "strategy": "isf", "plan": "auto",
+                                 "checkpointing_kinds": ["full"], "offloads": ["none"]},
+                                {"name": "one kind", "strategy": "isf", "plan": "auto",
+                                 "checkpointing_kinds": ["operations"], "offloads": ["optimizer"]})"}));
+  const StrategyResult& all = run_named(report, "all");
+  const StrategyResult& whole = run_named(report, "whole layers");
+  const StrategyResult& one = run_named(report, "one kind");
+  CHECK(all.times->gpu_days < 0.996 * whole.times->gpu_days);
+  CHECK(all.times->gpu_days <= one.times->gpu_days);
+  CHECK(all.plan.offload == Offload{.activations = true});
+  CHECK(whole.plan.checkpointing == Checkpointing::full);
+  CHECK_FALSE(whole.plan.offload.any());
+  CHECK(one.plan.checkpointing == Checkpointing::operations);
+  CHECK(one.plan.offload == Offload{.optimizer = true});
+  // Each bound is over the plans that its strategy may have.
+  CHECK(all.bound->gpu_days < whole.bound->gpu_days);
+  CHECK(all.bound->space.ends_with("ZeRO 1-3, 3 kinds of checkpointing and 6 offloads"));
+  CHECK(whole.bound->space.ends_with("and ZeRO 1-3"));
+  CHECK(one.bound->space.ends_with("ZeRO 1-3, checkpointing operations and offload optimizer"));
+}
+
+TEST_CASE("A search leaves out what the code of a strategy cannot run") {
+  const TempFolder folder;
+  const std::string hybrid = R"({"strategy": "megatron_hybrid_cp", "plan": "auto"})";
+  const Report report = compare_strategies(searched_scenario(
+      folder,
+      {.nodes = 2, .strategies = hybrid + R"(, {"strategy": "megatron_dynamic_cp", "plan": "auto"})"}));
+  for (const StrategyResult& run : report.runs) CHECK(run.plan.zero_stage <= 1);
+  CHECK(report.runs.front().plan.pp_degree == 1);
+  const Scenario latent =
+      searched_scenario(folder, {.model = "deepseek-v2", .zero_stage = 1, .strategies = hybrid});
+  CHECK_THROWS_WITH(compare_strategies(latent),
+                    Contains("plan: expected values that megatron_hybrid_cp can run, got none"));
 }

@@ -59,7 +59,8 @@ TEST_CASE("an unknown strategy is answered with the known ones") {
   CHECK(refusal("first", [](PackRequest&) {}) ==
         "strategy: expected one of none, random, sorted, isf, ffd, ffs, bfd, bfs, spfhp, lpfhp, wrapped, "
         "hbp, trl_bfd, axolotl_multipack, nemo_ffs, longalign, longalign_sorted, wlb, megatron_hybrid_cp, "
-        "megatron_dynamic_cp, megatron_dp_balanced, verl_kk, trl_lpt, planner, flexsp, got \"first\"");
+        "megatron_dynamic_cp, megatron_dp_balanced, verl_kk, slime_kk, prime_rl, trl_lpt, planner, flexsp, "
+        "got \"first\"");
   CHECK(refusal("", [](PackRequest&) {}).starts_with("strategy: expected one of "));
   CHECK(find_strategy("FFD") == nullptr);
 }

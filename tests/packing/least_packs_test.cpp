@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "packing/algorithms/karmarkar_karp.hpp"
+#include "packing/algorithms/balance/karmarkar_karp.hpp"
 #include "packing/batch_problem.hpp"
 #include "packing/pack.hpp"
 

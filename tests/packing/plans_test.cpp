@@ -301,8 +301,8 @@ TEST_CASE("an online strategy trains each global batch in its own iteration") {
     const Lengths lengths = lengths_for(setting, 5, false);
     const BatchProblem problem = problem_of(lengths, setting);
     const auto batches = global_batches(problem);
-    for (const char* name :
-         {"megatron_hybrid_cp", "megatron_dynamic_cp", "megatron_dp_balanced", "verl_kk", "trl_lpt"}) {
+    for (const char* name : {"megatron_hybrid_cp", "megatron_dynamic_cp", "megatron_dp_balanced", "verl_kk",
+                             "slime_kk", "prime_rl", "trl_lpt"}) {
       const Strategy& strategy = *find_strategy(name);
       if (!takes(strategy, setting)) continue;
       INFO(name);

@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "packing/algorithms/cp_blocks.hpp"
-#include "packing/algorithms/karmarkar_karp.hpp"
+#include "packing/algorithms/balance/karmarkar_karp.hpp"
 
 namespace packsim::testing {
 namespace {

@@ -8,7 +8,7 @@
 #include <numeric>
 #include <random>
 
-#include "packing/algorithms/karmarkar_karp.hpp"
+#include "packing/algorithms/balance/karmarkar_karp.hpp"
 #include "packing/batch_problem.hpp"
 #include "packing/pack.hpp"
 #include "tests/packing/naive_packers.hpp"
@@ -269,6 +269,70 @@ TEST_CASE("verl_kk runs the smallest micro-batches first and last") {
   CHECK(packs_by_iteration(alone) == std::vector<Packs>{{{0}, {2}, {4}, {3}, {1}}});
 }
 
+TEST_CASE("slime_kk and prime_rl put as many packs on each rank") {
+  OptionValues squares;
+  squares.set("linear_weight_tokens", 0);
+  squares.set("shuffle", false);
+  // Squares 25 9 4 4. Two micro-batches, {5} and {3 2 2}, would have 1 and 7 tokens of 6; three are {5}, {3}
+  // and {2 2}. Of these, {2 2} has the most tokens of several samples: four are {5} {3} {2} {2}. Over two
+  // ranks of two, Karmarkar-Karp has 25 + 4 and 9 + 4.
+  const BatchPlan slime = plan_with("slime_kk", {5, 3, 2, 2}, ranks_of(6, 2, 12), squares);
+  // Round by round: 25 and 9, then 4 and 4.
+  CHECK(packs_by_iteration(slime) == std::vector<Packs>{{{0}, {1}, {2}, {3}}});
+  // First fit has {5} {3 2} {2}, of which {3 2} has the most work: {5} {3} {2} {2} again.
+  const BatchPlan prime = plan_with("prime_rl", {5, 3, 2, 2}, ranks_of(6, 2, 12), squares);
+  CHECK(packs_by_iteration(prime) == std::vector<Packs>{{{0}, {1}, {3}, {2}}});
+}
+
+TEST_CASE("No swap of two packs evens out the ranks of prime_rl any more", "[plain]") {
+  OptionValues squares;
+  squares.set("linear_weight_tokens", 0);
+  constexpr std::size_t kRanks = 4;
+  int n_better = 0;
+  for (std::uint32_t seed = 1; seed <= 30; ++seed) {
+    const Lengths lengths = heavy_tailed_lengths(400, seed, 4096);
+    const BatchPlan plan = plan_with("prime_rl", lengths, ranks_of(4096, kRanks, 1'000'000), squares);
+    REQUIRE(plan.iterations.size() == 1);
+    std::vector<std::vector<std::int64_t>> work(kRanks);
+    for (const PlacedPack& placed : plan.placed) {
+      std::int64_t of_pack = 0;
+      for (const ItemIndex item : plan.groups[0][placed.pack])
+        of_pack += std::int64_t{lengths[item]} * lengths[item];
+      work[placed.first_gpu].push_back(of_pack);
+    }
+    const auto spread_of = [](const auto& ranks) {
+      std::vector<std::int64_t> loads;
+      for (const auto& rank : ranks)
+        loads.push_back(std::accumulate(rank.begin(), rank.end(), std::int64_t{0}));
+      const auto [least, most] = std::ranges::minmax(loads);
+      return std::pair(most, most - least);
+    };
+    const auto reached = spread_of(work);
+    for (std::size_t a = 0; a < kRanks; ++a) {
+      CHECK(work[a].size() == work[0].size());
+      for (std::size_t b = a + 1; b < kRanks; ++b) {
+        for (std::int64_t& one : work[a]) {
+          for (std::int64_t& other : work[b]) {
+            std::swap(one, other);
+            CHECK(spread_of(work) >= reached);
+            std::swap(one, other);
+          }
+        }
+      }
+    }
+    std::vector<std::int64_t> packs;
+    for (const auto& rank : work) packs.insert(packs.end(), rank.begin(), rank.end());
+    std::vector<std::vector<std::int64_t>> without_swaps;
+    for (const auto& part : karmarkar_karp(packs, kRanks, PartSizes::equal)) {
+      std::vector<std::int64_t>& rank = without_swaps.emplace_back();
+      for (const std::uint32_t pack : part) rank.push_back(packs[pack]);
+    }
+    CHECK(reached <= spread_of(without_swaps));
+    if (reached < spread_of(without_swaps)) ++n_better;
+  }
+  CHECK(n_better > 0);
+}
+
 TEST_CASE("WLB-LLM's long samples wait until there is one for each micro-batch") {
   OptionValues options;
   options.set("linear_weight_tokens", 0);  // the work is the square
@@ -428,7 +492,7 @@ TEST_CASE("balancing strategies balance better than next-fit") {
     return square_imbalance(plan_with(name, lengths, setting, squares), lengths, 8);
   };
   const double next_fit = imbalance("megatron_dp_balanced");
-  for (const char* name : {"verl_kk", "trl_lpt", "wlb"}) {
+  for (const char* name : {"verl_kk", "slime_kk", "prime_rl", "trl_lpt", "wlb"}) {
     INFO(name << " " << imbalance(name) << " against " << next_fit);
     CHECK(imbalance(name) < next_fit);
   }

@@ -189,7 +189,8 @@ std::vector<std::string> JsonReader::words(std::string_view key, const std::vect
   const Json* member = value(key);
   if (member == nullptr) return {};
   const auto is_one = [&](const Json& element) {
-    return element.is_string() && std::ranges::find(names, element.get_ref<const std::string&>()) != names.end();
+    return element.is_string() &&
+           std::ranges::find(names, element.get_ref<const std::string&>()) != names.end();
   };
   if (member->is_array() && std::ranges::all_of(*member, is_one))
     return member->get<std::vector<std::string>>();

@@ -1,4 +1,4 @@
-#include "packing/algorithms/karmarkar_karp.hpp"
+#include "packing/algorithms/balance/karmarkar_karp.hpp"
 
 #include <algorithm>
 #include <functional>

@@ -1,0 +1,95 @@
+// slime's --balance-by-flops (slime/utils/dp_schedule.py, 624b824; miles, 31f1ca9, has the same).
+
+#include <algorithm>
+#include <array>
+
+#include "packing/algorithms/balance/karmarkar_karp.hpp"
+#include "packing/algorithms/balance/sample_work.hpp"
+#include "packing/algorithms/balance/split_packs.hpp"
+#include "packing/algorithms/batch_plan_builder.hpp"
+#include "packing/algorithms/global_batches.hpp"
+#include "packing/algorithms/least_packs.hpp"
+#include "packing/options/shared_options.hpp"
+#include "packing/strategy.hpp"
+
+namespace packsim::strategies_detail {
+namespace {
+
+using Items = std::vector<ItemIndex>;
+
+std::int64_t tokens_of(const PackProblem& problem, const Items& items) {
+  std::int64_t sum = 0;
+  for (const ItemIndex item : items) sum += problem.lengths_tokens[item];
+  return sum;
+}
+
+std::vector<Items> parts_of(const Items& items, std::size_t n_parts, const SampleWork& work) {
+  std::vector<std::int64_t> values(items.size());
+  std::ranges::transform(items, values.begin(), [&](ItemIndex item) { return work.of(item); });
+  std::vector<Items> parts = karmarkar_karp(values, n_parts);
+  for (Items& part : parts) {
+    for (ItemIndex& index : part) index = items[index];
+  }
+  return parts;
+}
+
+// As few micro-batches of equal work as keep the limit of tokens. slime takes as many as the sum of tokens
+// fills, and does not look whether they keep it.
+std::vector<Items> micro_batches_of(const PackProblem& problem, const Items& batch, const SampleWork& work) {
+  std::vector<std::int64_t> lengths(batch.size());
+  std::ranges::transform(batch, lengths.begin(),
+                         [&](ItemIndex item) { return problem.lengths_tokens[item]; });
+  const auto filled = static_cast<std::size_t>((tokens_of(problem, batch) + problem.capacity_tokens - 1) /
+                                               problem.capacity_tokens);
+  std::size_t n = std::max({std::size_t{1}, filled, least_packs(lengths, problem.capacity_tokens)});
+  while (true) {
+    std::vector<Items> parts = parts_of(batch, n, work);
+    const bool keeps_limit = std::ranges::all_of(parts, [&](const Items& part) {
+      return part.size() <= 1 || tokens_of(problem, part) <= problem.capacity_tokens;
+    });
+    if (keeps_limit || n >= batch.size()) {
+      std::erase_if(parts, [](const Items& part) { return part.empty(); });
+      return parts;
+    }
+    ++n;
+  }
+}
+
+BatchPlan plan_slime_kk(const BatchProblem& problem) {
+  const std::size_t n_ranks = uniform_dp_ranks(problem.setting, "slime_kk");
+  const auto gpus_per_pack = static_cast<std::size_t>(problem.setting.groups[0].gpus_per_pack);
+  const SampleWork work(problem);
+  BatchPlanBuilder plan(problem.setting);
+  for (const Items& batch : global_batches(problem)) {
+    std::vector<Items> micro_batches = micro_batches_of(problem.items, batch, work);
+    split_to_multiple(micro_batches, n_ranks,
+                      [&](ItemIndex item) { return std::int64_t{problem.items.lengths_tokens[item]}; });
+    std::vector<std::int64_t> values;
+    for (const Items& items : micro_batches) values.push_back(work.of(items));
+    const auto ranks = karmarkar_karp(values, n_ranks, PartSizes::equal);
+    for (std::size_t rank = 0; rank < n_ranks; ++rank) {
+      for (std::size_t round = 0; round < ranks[rank].size(); ++round)
+        plan.place(micro_batches[ranks[rank][round]], 0, rank * gpus_per_pack, round);
+    }
+    plan.end_iteration();
+  }
+  return std::move(plan).finish();
+}
+
+constexpr std::array<const Option*, 5> kSlimeOptions = {&kLinearWeightTokens, &kBatchTokens,
+                                                        &kSamplesPerIteration, &kShuffle, &kSeed};
+
+}  // namespace
+
+extern constinit const Strategy slime_kk = {
+    .name = "slime_kk",
+    .summary =
+        "A global batch at a time, Karmarkar-Karp into micro-batches of equal work, then of these over ranks "
+        "with equally many.",
+    .complexity = "O(T N (B + log N)), T numbers of micro-batches tried.",
+    .source = "slime, miles dp_schedule.py",
+    .plan_batches = plan_slime_kk,
+    .options = kSlimeOptions,
+};
+
+}  // namespace packsim::strategies_detail

@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "experiment/bounds/plan_bounds.hpp"
 #include "experiment/plans/batch_run.hpp"
 #include "experiment/results/iteration_sizes.hpp"
 #include "experiment/search/base_plans.hpp"
+#include "models/plan/plan_key.hpp"
 #include "models/state_traffic.hpp"
 #include "scenarios/search_space/search_dimensions.hpp"
 
@@ -87,25 +87,20 @@ std::vector<ParallelPlan> plans_of_run(const Scenario& scenario, const StrategyS
   return base_plans(scenario, spec);
 }
 
-// Whether a text of the space says a dimension of which there is only the default.
-bool is_always_said(const SearchDimension& dimension) {
-  return dimension.plural.empty() && &dimension != &kVirtualStages;
-}
-
-// The dimensions of these plans, for people: from where to where they reach, or how many values they have.
+// The dimensions of these plans, for people: from where to where degrees reach, and what else has several
+// values.
 std::string space_text(const Scenario& scenario, std::span<const ParallelPlan> plans) {
   std::vector<std::string> texts = {"packs", "SP", "CP"};
   for (const SearchDimension* dimension : kSearchDimensions) {
     if (dimension->shown.empty() || (dimension == &kExpertDegrees && !scenario.model.has_experts())) continue;
     const std::vector<std::string> values = values_of(*dimension, plans);
+    const bool has_words = find_plan_key(dimension->plan_key)->option.words != nullptr;
     const bool is_default = values.size() == 1 && dimension->value(plans.front()) == dimension->value({});
-    if (is_default && !is_always_said(*dimension)) continue;
-    if (values.size() > 1 && !dimension->plural.empty()) {
-      texts.push_back(fmt::format("{} {}", values.size(), dimension->plural));
-      continue;
-    }
-    const std::string last = values.size() > 1 ? "-" + values.back() : "";
-    texts.push_back(fmt::format("{} {}{}", dimension->shown, values.front(), last));
+    if (is_default && (has_words || dimension == &kVirtualStages)) continue;
+    std::string& text = texts.emplace_back(dimension->shown);
+    if (has_words && values.size() > 1) continue;
+    text += " " + values.front();
+    if (values.size() > 1) text += "-" + values.back();
   }
   const std::string last = std::move(texts.back());
   texts.pop_back();

@@ -326,20 +326,36 @@ class Search {
   }
 
   // Tries the plans of these strategies from each base plan. As long as no plan rules others out, those that
-  // save memory or have virtual stages wait, and are then tried only with the parallelism of the best plan.
+  // save memory or have virtual stages wait, and are then tried only with the packs of the best plan, if any.
   void add_plans_of(std::span<const StrategySpec> specs, std::span<const ParallelPlan> bases,
                     Trials& trials) {
     WorkFloors floors(trials.counts(), !trials.are_some(), *pricers_);
     const auto waits = [&](const ParallelPlan& base) {
       return bases.size() > 1 && base != root_of(base) && !trials.rule_out();
     };
-    std::vector<ParallelPlan> late = look_into(specs, bases, bases, waits, floors, trials);
-    if (!trials.tried().empty()) {
-      const ParallelPlan best = root_of(*trials.tried().front().candidate.spec.plan);
-      std::erase_if(late, [&](const ParallelPlan& base) { return root_of(base) != best; });
+    const std::vector<ParallelPlan> late = look_into(specs, bases, bases, waits, floors, trials);
+    if (trials.tried().empty()) {
+      look_into(
+          specs, late, bases, [](const ParallelPlan&) { return false; }, floors, trials);
+      return;
     }
-    look_into(
-        specs, late, bases, [](const ParallelPlan&) { return false; }, floors, trials);
+    const PlanCandidate best = trials.tried().front().candidate;
+    if (mixes_degrees(best.spec)) return;
+    for (const ParallelPlan& base : late) {
+      if (root_of(base) != root_of(*best.spec.plan)) continue;
+      ++search_.n_candidates;
+      trials.add(with_base(best, base), search_);
+    }
+  }
+
+  // The same packs from another base plan.
+  PlanCandidate with_base(PlanCandidate candidate, const ParallelPlan& base) {
+    candidate.is_usual = false;
+    candidate.floor_s = 0;
+    candidate.spec.plan = base;
+    for (GroupSpec& group : candidate.spec.groups)
+      group = options_->of(base, group.sequence, group.capacity_tokens).group;
+    return candidate;
   }
 
   // Tries the plans from some of the base plans, those of the least floor first. Base plans whose floor is

@@ -8,8 +8,7 @@ namespace packsim {
 inline constexpr SearchDimension kCheckpointingKinds = {
     .key = "checkpointing_kinds",
     .plan_key = "checkpointing",
-    .shown = "checkpointing",
-    .plural = "kinds of checkpointing",
+    .shown = "GC",
     .said = &StrategySpec::checkpointing_kinds,
     .usual =
         [](const Scenario&, const ParallelPlan&) {

@@ -19,7 +19,6 @@ inline constexpr SearchDimension kOffloads = {
     .key = "offloads",
     .plan_key = "offload",
     .shown = "offload",
-    .plural = "offloads",
     .said = &StrategySpec::offloads,
     .usual =
         [](const Scenario&, const ParallelPlan&) {

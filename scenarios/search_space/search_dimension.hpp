@@ -12,10 +12,9 @@ namespace packsim {
 /// A dimension of the plans that a search tries, beside the groups of packs: a file and a row of
 /// kSearchDimensions.
 struct SearchDimension {
-  std::string_view key;          ///< of "packing" and of a strategy: the values to try
-  std::string_view plan_key;     ///< of "parallelism": the value that a plan has
-  std::string_view shown = {};   ///< short, where a text lists the space; empty: not listed
-  std::string_view plural = {};  ///< of what several values are, which a text counts; empty: it lists them
+  std::string_view key;         ///< of "packing" and of a strategy: the values to try
+  std::string_view plan_key;    ///< of "parallelism": the value that a plan has
+  std::string_view shown = {};  ///< short, where a text lists the space; empty: not listed
   std::vector<int> StrategySpec::*said = nullptr;
   /// Whether a plan's value is the only one where the scenario says it.
   bool plan_key_fixes = true;

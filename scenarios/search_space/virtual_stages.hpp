@@ -9,7 +9,7 @@ namespace packsim {
 inline constexpr SearchDimension kVirtualStages = {
     .key = "virtual_stage_counts",
     .plan_key = "virtual_stages",
-    .shown = "virtual stages",
+    .shown = "VPP",
     .said = &StrategySpec::virtual_stage_counts,
     .usual = [](const Scenario& scenario, const ParallelPlan&) { return divisors(scenario.model.n_layers); },
     .value = [](const ParallelPlan& plan) { return plan.virtual_stages; },

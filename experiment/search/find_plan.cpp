@@ -517,6 +517,10 @@ NearestPlan nearest_plan(const Scenario& scenario, StrategySpec spec,
   std::optional<double> least_bytes;
   NearestPlan nearest{.spec = spec};
   for (const ParallelPlan& base : bases) {
+    // Layers that are recomputed whole, in one chunk, need least memory.
+    ParallelPlan least = with_whole_layers(base);
+    least.virtual_stages = 1;
+    if (least != base && std::ranges::find(bases, least) != bases.end()) continue;
     spec.plan = base;
     const PlannedStrategy plan = plan_what_does_not_fit(scenario, spec, {&longest, 1});
     nearest.may_fit = nearest.may_fit || std::ranges::all_of(plan.groups, &PlannedGroup::feasible);

@@ -65,6 +65,7 @@ std::vector<std::vector<GroupOption>> group_sets(std::span<const GroupOption> op
     if (one.fits && one.group.capacity_tokens >= longest_tokens && (one.fills_iteration || !any_fills))
       longest.push_back({one, work_s(one, floors)});
   }
+  if (longest.empty()) return {};
   std::ranges::stable_sort(longest, {}, &RatedOption::work_s);
   constexpr std::size_t kMostLongest = 3;
   const std::vector<GroupOption> shorter = cheapest_of_lengths(options, longest_tokens, floors);

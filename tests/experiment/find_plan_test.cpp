@@ -23,6 +23,10 @@ struct SearchedJob {
   std::string strategies = {};
 };
 
+// For tests of something else, a smaller space.
+const std::string kSavesNothing =
+    R"(, "virtual_stage_counts": [1], "checkpointing_kinds": ["full"], "offloads": ["none"])";
+
 // 400 samples of up to 5 000 tokens, one of 40 000 and one of 30 000: a million tokens, 4 iterations.
 Scenario searched_scenario(const TempFolder& folder, const SearchedJob& job) {
   std::string lengths = "tokens\n";
@@ -82,8 +86,9 @@ TEST_CASE("The packs of a searched plan may be longer than the longest sample, w
           "[plain]") {
   const TempFolder folder;
   const Report report = compare_strategies(searched_scenario(
-      folder, {.packing = R"(, "plan": "auto", "capacity_tokens": 16384, "over_long": "truncate")",
-               .strategies = R"({"strategy": "isf"}, {"strategy": "hbp"}, {"strategy": "wlb"},
+      folder,
+      {.packing = R"(, "plan": "auto", "capacity_tokens": 16384, "over_long": "truncate")" + kSavesNothing,
+       .strategies = R"({"strategy": "isf"}, {"strategy": "hbp"}, {"strategy": "wlb"},
                                 {"strategy": "planner"})"}));
   for (const StrategyResult& run : report.runs) {
     CAPTURE(run.name);
@@ -137,7 +142,7 @@ TEST_CASE("A model that fits in no plan of the scenario gets tensor or pipeline 
       .nodes = 4,
       .tokens = 524288,
       .zero_stage = 1,
-      .packing = R"(, "zero_stages": [1])",
+      .packing = R"(, "zero_stages": [1])" + kSavesNothing,
       .strategies = R"({"name": "given", "strategy": "isf", "capacity_tokens": 65536, "sp_degree": 8},
                                  {"name": "auto", "strategy": "isf", "plan": "auto"})"};
   const Report report = compare_strategies(searched_scenario(folder, job));
@@ -224,7 +229,6 @@ TEST_CASE("Where no plan leaves the error of its estimate free, the fastest is c
   std::string lengths = "tokens\n";
   for (int i = 0; i < 30; ++i) lengths += "25514\n";
   folder.write("lengths.csv", lengths);
-  const std::string saves_nothing = R"(, "checkpointing_kinds": ["full"], "offloads": ["none"])";
   const auto scenario = [&](const std::string& keys, const std::string& packing) {
     return load_scenario(folder.write("job.json", R"({"format": 1, "name": "job", "model": "qwen3-30b-a3b",
           "cluster": {"type": "h100-sxm-80gb", "nodes": 1}, "profile": "any-framework-h100",
@@ -234,7 +238,7 @@ TEST_CASE("Where no plan leaves the error of its estimate free, the fastest is c
                                                       packing + R"(}]})"),
                          packsim_test::kData);
   };
-  const StrategyResult run = compare_strategies(scenario("", saves_nothing)).runs.front();
+  const StrategyResult run = compare_strategies(scenario("", kSavesNothing)).runs.front();
   REQUIRE(run.times);
   CHECK(run.groups.front().verdict == MemoryVerdict::may_not_fit);
   // How it was found is no setting of the plan.
@@ -242,12 +246,12 @@ TEST_CASE("Where no plan leaves the error of its estimate free, the fastest is c
   REQUIRE(run.search);
   // Experts on one GPU each need as much memory under ZeRO 3, and cost much less.
   CHECK(run.plan.ep_degree > 1);
-  const StrategyResult one = compare_strategies(scenario(R"(, "ep_degree": 1)", saves_nothing)).runs.front();
+  const StrategyResult one = compare_strategies(scenario(R"(, "ep_degree": 1)", kSavesNothing)).runs.front();
   REQUIRE(one.times);
   CHECK(run.times->gpu_days < 0.8 * one.times->gpu_days);
   // A margin that the scenario asks for is kept.
   const StrategyResult asked =
-      compare_strategies(scenario(R"(, "memory_margin": 0.3)", saves_nothing)).runs.front();
+      compare_strategies(scenario(R"(, "memory_margin": 0.3)", kSavesNothing)).runs.front();
   CHECK(!asked.search);
   // What surely fits goes before it: states in host memory cost time here.
   const StrategyResult fitting = compare_strategies(scenario("", "")).runs.front();

@@ -305,12 +305,6 @@ class Search {
     }
   }
 
-  // The planner's last iterations are shorter, unless the pipeline's have to be full.
-  static void end_epochs(PlanCandidate& candidate) {
-    candidate.spec.last_iteration =
-        candidate.spec.plan->schedule().needs_full_rounds ? LastIteration::repeat : LastIteration::shorten;
-  }
-
   // The strategies whose groups may have any length, of plans that are close to the best one.
   static std::vector<std::string> with_any_lengths(const Trials& trials, std::size_t most) {
     std::vector<std::string> names;
@@ -326,7 +320,8 @@ class Search {
   }
 
   // Tries the plans of these strategies from each base plan. As long as no plan rules others out, those that
-  // save memory or have virtual stages wait, and are then tried only with the packs of the best plan, if any.
+  // save memory or have virtual stages wait, and are then tried only with the packs of the best plan of their
+  // parallelism.
   void add_plans_of(std::span<const StrategySpec> specs, std::span<const ParallelPlan> bases,
                     Trials& trials) {
     WorkFloors floors(trials.counts(), !trials.are_some(), *pricers_);
@@ -339,13 +334,24 @@ class Search {
           specs, late, bases, [](const ParallelPlan&) { return false; }, floors, trials);
       return;
     }
-    const PlanCandidate best = trials.tried().front().candidate;
-    if (mixes_degrees(best.spec)) return;
+    // With more chunks in a stage, pipelines may take half as long; what saves memory gains less.
+    constexpr double kMostTimesBest = 2;
+    const std::vector<TriedPlan> tried = trials.tried();
     for (const ParallelPlan& base : late) {
-      if (root_of(base) != root_of(*best.spec.plan)) continue;
+      const auto near = std::ranges::find_if(
+          tried, [&](const TriedPlan& one) { return root_of(*one.candidate.spec.plan) == root_of(base); });
+      if (near == tried.end() || mixes_degrees(near->candidate.spec)) continue;
+      const bool saves_memory = base != with_virtual_stages_of(root_of(base), base);
+      const double most_times = saves_memory ? 1 : kMostTimesBest;
+      if (near->epoch_s > most_times * tried.front().epoch_s) continue;
       ++search_.n_candidates;
-      trials.add(with_base(best, base), search_);
+      trials.add(with_base(near->candidate, base), search_);
     }
+  }
+
+  static ParallelPlan with_virtual_stages_of(ParallelPlan plan, const ParallelPlan& other) {
+    plan.virtual_stages = other.virtual_stages;
+    return plan;
   }
 
   // The same packs from another base plan.
@@ -409,8 +415,13 @@ class Search {
     }
     count(space);
     for (PlanCandidate& candidate : space.candidates) {
-      if (chooses_groups(spec_) && !chooses_groups(candidate.spec)) end_epochs(candidate);
       const double floor_s = candidate.floor_s;
+      // The planner's last iterations are shorter, unless the pipeline's have to be full.
+      if (chooses_groups(spec_) && !chooses_groups(candidate.spec)) {
+        candidate.spec.last_iteration = LastIteration::shorten;
+        if (base.schedule().needs_full_rounds)
+          open.emplace(floor_s, candidate)->second.spec.last_iteration = LastIteration::repeat;
+      }
       open.emplace(floor_s, std::move(candidate));
     }
   }

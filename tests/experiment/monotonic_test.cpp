@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <iostream>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -61,9 +62,15 @@ void check_more_of(std::uint32_t first, std::uint32_t last, bool prints) {
         {"checkpointing", job.scenario("", "", ", \"checkpointing_kinds\": [\"full\"]"), job.scenario()},
         {"offloads", job.scenario("", "", ", \"offloads\": [\"none\"]"), job.scenario()},
     }};
+    std::map<std::string, std::optional<StrategyResult>> known;
+    const auto run_of = [&](const std::string& scenario) -> const std::optional<StrategyResult>& {
+      const auto [run, is_new] = known.try_emplace(scenario);
+      if (is_new) run->second = run_with(folder, scenario);
+      return run->second;
+    };
     for (const Pair& pair : pairs) {
-      const std::optional<StrategyResult> less = run_with(folder, pair.less);
-      const std::optional<StrategyResult> more = run_with(folder, pair.more);
+      const std::optional<StrategyResult>& less = run_of(pair.less);
+      const std::optional<StrategyResult>& more = run_of(pair.more);
       if (!less) continue;
       CAPTURE(number, pair.name);
       REQUIRE(more);

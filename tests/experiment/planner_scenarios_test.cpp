@@ -19,14 +19,25 @@ bool searches_most(const Scenario& scenario) {
          std::ssize(scenario.strategies);
 }
 
+// The planner and every second of the others. Scenarios take turns, so that each strategy is searched for
+// some.
+void keep_every_second(Scenario& scenario, std::size_t first) {
+  std::size_t n_others = first;
+  std::erase_if(scenario.strategies,
+                [&](const StrategySpec& spec) { return spec.strategy != "planner" && n_others++ % 2 == 1; });
+  scenario.baseline = "planner";
+}
+
 void check_planner_is_first(std::int64_t n_iterations, bool takes_searched) {
   const TempFolder folder;
   const std::vector<std::string> paths = shipped_scenarios();
   REQUIRE(paths.size() >= 16);
+  std::size_t n_searched = 0;
   for (const std::string& path : paths) {
     CAPTURE(path);
     Scenario scenario = thinned_scenario(path, n_iterations, folder);
     if (searches_most(scenario) && !takes_searched) continue;
+    if (searches_most(scenario)) keep_every_second(scenario, n_searched++ % 2);
     scenario.variability = {};
     scenario.failures.reset();
     scenario.training.epochs = 1;

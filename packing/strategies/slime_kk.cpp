@@ -33,25 +33,25 @@ std::vector<Items> parts_of(const Items& items, std::size_t n_parts, const Sampl
   return parts;
 }
 
-// As few micro-batches of equal work as keep the limit of tokens. slime takes as many as the sum of tokens
-// fills, and does not look whether they keep it.
-std::vector<Items> micro_batches_of(const PackProblem& problem, const Items& batch, const SampleWork& work) {
-  std::vector<std::int64_t> lengths(batch.size());
-  std::ranges::transform(batch, lengths.begin(),
-                         [&](ItemIndex item) { return problem.lengths_tokens[item]; });
+// As few micro-batches of equal work as keep the limit of tokens once they are as many on each rank. slime
+// takes as many as the sum of tokens fills, and does not look whether they keep it.
+std::vector<Items> micro_batches_of(const PackProblem& problem, const Items& batch, std::size_t n_ranks,
+                                    const SampleWork& work) {
+  const auto length = [&](ItemIndex item) { return std::int64_t{problem.lengths_tokens[item]}; };
   const auto filled = static_cast<std::size_t>((tokens_of(problem, batch) + problem.capacity_tokens - 1) /
                                                problem.capacity_tokens);
-  std::size_t n = std::max({std::size_t{1}, filled, least_packs(lengths, problem.capacity_tokens)});
-  while (true) {
-    std::vector<Items> parts = parts_of(batch, n, work);
+  std::vector<std::int64_t> lengths(batch.size());
+  std::ranges::transform(batch, lengths.begin(), length);
+  const std::size_t least = least_packs(lengths, problem.capacity_tokens);
+  for (std::size_t n = std::max<std::size_t>(1, filled);; ++n) {
+    const std::size_t n_split = (n + n_ranks - 1) / n_ranks * n_ranks;
+    if (n_split < least && n < batch.size()) continue;
+    std::vector<Items> parts = parts_of(batch, std::min(n, batch.size()), work);
+    split_to_multiple(parts, n_ranks, length);
     const bool keeps_limit = std::ranges::all_of(parts, [&](const Items& part) {
       return part.size() <= 1 || tokens_of(problem, part) <= problem.capacity_tokens;
     });
-    if (keeps_limit || n >= batch.size()) {
-      std::erase_if(parts, [](const Items& part) { return part.empty(); });
-      return parts;
-    }
-    ++n;
+    if (keeps_limit || n >= batch.size()) return parts;
   }
 }
 
@@ -61,9 +61,7 @@ BatchPlan plan_slime_kk(const BatchProblem& problem) {
   const SampleWork work(problem);
   BatchPlanBuilder plan(problem.setting);
   for (const Items& batch : global_batches(problem)) {
-    std::vector<Items> micro_batches = micro_batches_of(problem.items, batch, work);
-    split_to_multiple(micro_batches, n_ranks,
-                      [&](ItemIndex item) { return std::int64_t{problem.items.lengths_tokens[item]}; });
+    const std::vector<Items> micro_batches = micro_batches_of(problem.items, batch, n_ranks, work);
     std::vector<std::int64_t> values;
     for (const Items& items : micro_batches) values.push_back(work.of(items));
     const auto ranks = karmarkar_karp(values, n_ranks, PartSizes::equal);

@@ -38,9 +38,10 @@ std::vector<AlikePlans> alike_plans(std::span<const ParallelPlan> plans) {
   return all;
 }
 
-// The plan that computes no more than this one if neither recomputes anything.
-ParallelPlan least_work_plan(ParallelPlan plan) {
-  plan.virtual_stages = 1;
+// The plan that computes no more than this one if neither recomputes anything. With layers of two kinds,
+// other chunks may give the busiest stage more of the cheaper ones.
+ParallelPlan least_work_plan(const Transformer& model, ParallelPlan plan) {
+  if (model.experts.n_dense_layers == 0) plan.virtual_stages = 1;
   return with_whole_layers(std::move(plan));
 }
 
@@ -63,7 +64,7 @@ std::optional<LowerBound> PlanBounds::least(std::span<const ParallelPlan> plans,
     if (left.least_floor_s() * gpu_epochs * kFloorAccuracy >= least_gpu_s) break;
     const AlikePlans& alike = all[left.take()];
     const bool is_above = std::ranges::any_of(above, [&](const AlikePlans& one) {
-      return one.plan == least_work_plan(alike.plan) &&
+      return one.plan == least_work_plan(scenario_.model, alike.plan) &&
              (one.most_offload | alike.most_offload) == one.most_offload;
     });
     if (is_above) continue;
@@ -74,7 +75,7 @@ std::optional<LowerBound> PlanBounds::least(std::span<const ParallelPlan> plans,
       least = bound;
       least_gpu_s = bound->gpu_s;
     }
-    const bool is_least_work = alike.plan == least_work_plan(alike.plan);
+    const bool is_least_work = alike.plan == least_work_plan(scenario_.model, alike.plan);
     if (is_least_work && bounds.gpu_s_without_recomputation(zero_stage, lengths) >= least_gpu_s)
       above.push_back(alike);
   }

@@ -122,7 +122,7 @@ typedef struct packsim_pack_request {
   int64_t threshold_tokens;      ///< isf: packs of so many stay; -1: 128 below the capacity (-1)
   int64_t max_samples_per_pack;  ///< most samples of a pack; 0: no limit, except 200 for axolotl_multipack (0)
   int64_t batch_samples;         ///< none, sorted: rows of a micro-batch; sorted 0: as many as fit (1)
-  int64_t linear_weight_tokens;  ///< verl_kk, slime_kk, prime_rl, wlb: a sample of s tokens weighs this times s, plus s^2 (24576)
+  int64_t linear_weight_tokens;  ///< verl_kk and the like, wlb: a sample of s tokens weighs this x s + s^2 (24576)
   int64_t outlier_queues;        ///< wlb: queues in which long samples wait for each other (2)
   int64_t outlier_threshold_tokens;  ///< wlb: samples as long wait; -1: half the capacity (-1)
   int64_t micro_batch_tokens;        ///< wlb: mean tokens of a micro-batch; -1: half the capacity (-1)

@@ -167,6 +167,52 @@ TEST_CASE("More memory never raises the bound, and less of it forces recomputati
   CHECK(before_recompute_s > 0);
 }
 
+TEST_CASE("Without recomputation the bound is below that of every kind of checkpointing", "[plain]") {
+  Pricing pricing(kLlama8b, {.n_gpus = 32}, kFactors);
+  const BoundSpace space{.tokens_per_iteration = 1 << 19, .most_pack_tokens = 1 << 19};
+  for (const double memory_gib : {80.0, 60.0, 52.0}) {
+    const Cluster cluster = cluster_of(32, memory_gib);
+    const Job job{pricing.model, cluster, pricing.profile, kFactors};
+    for (const ParallelPlan& whole :
+         {ParallelPlan{.n_gpus = 32}, ParallelPlan{.n_gpus = 32, .pp_degree = 2}}) {
+      CAPTURE(memory_gib, whole.pp_degree);
+      LowerBounds bounds(job, whole, space);
+      const double least_s = bounds.gpu_s_without_recomputation(1, few_lengths());
+      const LowerBound of_whole = *bounds.at(1, few_lengths());
+      CHECK(least_s < of_whole.gpu_s);
+      // Where that is enough, a pipeline need not be filled, and the bound may be lower.
+      CHECK(bounds.at(1, few_lengths(), 0)->gpu_s <= of_whole.gpu_s);
+      for (const Checkpointing kind : {Checkpointing::selective, Checkpointing::operations}) {
+        ParallelPlan plan = whole;
+        plan.checkpointing = kind;
+        const auto bound = LowerBounds(job, plan, space).at(1, few_lengths());
+        if (bound) CHECK(least_s <= bound->gpu_s);
+      }
+      if (whole.pp_degree == 1) continue;
+      ParallelPlan interleaved = whole;
+      interleaved.virtual_stages = 4;
+      CHECK(least_s <= LowerBounds(job, interleaved, space).at(1, few_lengths())->gpu_s);
+    }
+  }
+}
+
+TEST_CASE("What may be in host memory lowers a bound to at most that of every plan that keeps it there",
+          "[plain]") {
+  Pricing pricing(kLlama8b, {.n_gpus = 32}, kFactors);
+  const Cluster cluster = cluster_of(32, 52);
+  const Job job{pricing.model, cluster, pricing.profile, kFactors};
+  const BoundSpace space{.tokens_per_iteration = 1 << 19, .most_pack_tokens = 1 << 19};
+  const ParallelPlan plan{.n_gpus = 32};
+  const Offload all{.optimizer = true, .gradients = true, .activations = true};
+  const double shared_s = LowerBounds(job, plan, space, nullptr, all).at(1, few_lengths())->gpu_s;
+  CHECK(shared_s < LowerBounds(job, plan, space).at(1, few_lengths())->gpu_s);
+  for (const Offload& offload : {Offload{.activations = true}, Offload{.optimizer = true}, all}) {
+    ParallelPlan own = plan;
+    own.offload = offload;
+    CHECK(shared_s <= LowerBounds(job, own, space).at(1, few_lengths())->gpu_s);
+  }
+}
+
 TEST_CASE("There is no bound for a sample that fits nowhere, nor for a ZeRO stage that no plan can have") {
   Pricing pricing(kLlama8b, {.n_gpus = 32}, kFactors);
   const Cluster cluster = cluster_of(32);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <map>
 #include <memory>
 #include <stdexcept>
@@ -15,9 +14,10 @@
 #include "experiment/plans/plan_group.hpp"
 #include "experiment/search/base_plans.hpp"
 #include "experiment/search/bases_by_floor.hpp"
+#include "experiment/search/nearest_plan.hpp"
 #include "experiment/search/plan_space.hpp"
 #include "experiment/search/rival_specs.hpp"
-#include "experiment/search/try_plan.hpp"
+#include "experiment/search/trials.hpp"
 #include "packing/algorithms/shuffle.hpp"
 #include "packing/flexsp/options.hpp"
 #include "scenarios/search_space/search_dimensions.hpp"
@@ -34,98 +34,10 @@ constexpr std::size_t kMostFinalists = 16;
 constexpr std::ptrdiff_t kMostOfStrategy = 8;
 constexpr std::size_t kMostClose = 4;
 constexpr double kCloseFraction = 0.02;
-constexpr double kFinalistFraction = 0.05;
 // The parts of a group's length by which near plans differ, with all of the data or a small sample, and with
 // a large one.
 constexpr std::array<double, 3> kParts = {0.25, 0.125, 0.0625};
 constexpr std::array<double, 1> kFinalParts = {0.125};
-
-std::vector<LengthCount> count_lengths(std::span<const std::int32_t> lengths_tokens,
-                                       std::int64_t longest_tokens, OverLong over_long) {
-  std::map<std::int32_t, std::int64_t> counts;
-  const auto longest = static_cast<std::int32_t>(longest_tokens);
-  for (const std::int32_t length : lengths_tokens) {
-    if (length > longest && over_long == OverLong::drop) continue;
-    const bool splits = over_long == OverLong::split;
-    if (length > longest && splits) counts[longest] += length / longest;
-    const std::int32_t rest = length > longest ? (splits ? length % longest : longest) : length;
-    if (rest > 0) ++counts[rest];
-  }
-  std::vector<LengthCount> lengths;
-  for (const auto& [length, n_samples] : counts) lengths.push_back({length, n_samples});
-  return lengths;
-}
-
-std::int64_t count_lost(std::span<const std::int32_t> lengths_tokens, std::int64_t longest_tokens,
-                        OverLong over_long) {
-  std::int64_t n_tokens = 0;
-  for (const std::int32_t length : lengths_tokens) {
-    if (length <= longest_tokens) continue;
-    if (over_long == OverLong::drop) n_tokens += length;
-    if (over_long == OverLong::truncate) n_tokens += length - longest_tokens;
-  }
-  return n_tokens;
-}
-
-// The samples with which plans are simulated.
-struct Samples {
-  std::span<const std::int32_t> lengths_tokens;
-  std::vector<LengthCount> counts;
-  std::int64_t lost_tokens = 0;  // tokens that every plan drops or cuts off
-  bool are_some = false;         // whether they are only some of the data set
-};
-
-// Simulates plans with samples, the one with the least floor first, and keeps those that can be used, the
-// best first.
-class Trials {
- public:
-  Trials(const Scenario& scenario, Samples samples, std::shared_ptr<ScenarioPricers> pricers)
-      : scenario_(scenario), samples_(std::move(samples)), pricers_(std::move(pricers)) {}
-
-  // Whether the best plan rules slower ones out.
-  bool rule_out() const {
-    if (tried_.empty()) return false;
-    const TriedPlan& best = tried_.front();
-    return best.lost_tokens <= samples_.lost_tokens &&
-           (best.is_asked_job || (best.has_asked_mean && strategy_of(best.candidate.spec).counts_samples));
-  }
-  // Whether no plan with such a floor can be the best.
-  bool rules_out(double floor_s) const {
-    return rule_out() && floor_s * kFloorAccuracy > tried_.front().epoch_s;
-  }
-
-  void add(const PlanCandidate& candidate, PlanSearch& search) {
-    if (!candidate.is_usual && rules_out(candidate.floor_s)) {
-      ++search.n_ruled_out;
-      return;
-    }
-    const bool may_be_slow = candidate.is_usual || !rule_out();
-    ++search.n_simulated;
-    const double most_s = may_be_slow ? std::numeric_limits<double>::infinity()
-                                      : (1 + kFinalistFraction) * tried_.front().epoch_s;
-    TriedPlan tried =
-        try_plan(scenario_, candidate, samples_.lengths_tokens, samples_.are_some, most_s, pricers_);
-    if (!tried.refusal.empty()) {
-      if (refusal_.empty()) refusal_ = tried.refusal;
-      return;
-    }
-    tried_.insert(std::ranges::upper_bound(tried_, tried, is_better), std::move(tried));
-  }
-
-  std::span<const LengthCount> counts() const { return samples_.counts; }
-  // Whether these are only some of the samples.
-  bool are_some() const { return samples_.are_some; }
-  // Why the first plan that cannot be used was refused.
-  const std::string& refusal() const { return refusal_; }
-  const std::vector<TriedPlan>& tried() const { return tried_; }
-
- private:
-  const Scenario& scenario_;
-  Samples samples_;
-  std::shared_ptr<ScenarioPricers> pricers_;
-  std::vector<TriedPlan> tried_;
-  std::string refusal_;
-};
 
 // The first samples of a seeded shuffle with so many tokens together.
 std::vector<std::int32_t> some_samples(std::span<const std::int32_t> lengths_tokens, std::uint32_t seed,
@@ -223,10 +135,7 @@ class Search {
 
  private:
   Samples samples(std::span<const std::int32_t> lengths_tokens, bool are_some) const {
-    return {.lengths_tokens = lengths_tokens,
-            .counts = count_lengths(lengths_tokens, longest_tokens_, spec_.over_long),
-            .lost_tokens = count_lost(lengths_tokens, longest_tokens_, spec_.over_long),
-            .are_some = are_some};
+    return samples_of(lengths_tokens, longest_tokens_, spec_.over_long, are_some);
   }
 
   // The strategy's own plans first: they are what the planner's rivals have to beat.
@@ -326,7 +235,7 @@ class Search {
                     Trials& trials) {
     WorkFloors floors(trials.counts(), !trials.are_some(), *pricers_);
     const auto waits = [&](const ParallelPlan& base) {
-      return bases.size() > 1 && base != root_of(base) && !trials.rule_out();
+      return bases.size() > 1 && base != root_of(base) && !trials.best_rules_out();
     };
     const std::vector<ParallelPlan> late = look_into(specs, bases, bases, waits, floors, trials);
     if (trials.tried().empty()) {
@@ -341,17 +250,11 @@ class Search {
       const auto near = std::ranges::find_if(
           tried, [&](const TriedPlan& one) { return root_of(*one.candidate.spec.plan) == root_of(base); });
       if (near == tried.end() || mixes_degrees(near->candidate.spec)) continue;
-      const bool saves_memory = base != with_virtual_stages_of(root_of(base), base);
-      const double most_times = saves_memory ? 1 : kMostTimesBest;
+      const double most_times = base == plainest(base) ? kMostTimesBest : 1;
       if (near->epoch_s > most_times * tried.front().epoch_s) continue;
       ++search_.n_candidates;
       trials.add(with_base(near->candidate, base), search_);
     }
-  }
-
-  static ParallelPlan with_virtual_stages_of(ParallelPlan plan, const ParallelPlan& other) {
-    plan.virtual_stages = other.virtual_stages;
-    return plan;
   }
 
   // The same packs from another base plan.
@@ -496,52 +399,6 @@ class Search {
   PlanSearch search_;
   std::string refusal_;
 };
-
-bool fits(const PlannedStrategy& plan) {
-  return std::ranges::all_of(plan.groups, &PlannedGroup::fits_with_margin);
-}
-
-double peak_bytes(const PlannedStrategy& plan) {
-  double peak = 0;
-  for (const PlannedGroup& group : plan.groups) peak = std::max(peak, group.peak_memory_bytes);
-  return peak;
-}
-
-struct NearestPlan {
-  // The strategy with the plan under which the longest sample lacks least memory, of those that may be
-  // chosen; its own if the sample fits under each.
-  StrategySpec spec;
-  bool may_fit = false;  // whether the longest sample may fit under any of these plans
-};
-
-NearestPlan nearest_plan(const Scenario& scenario, StrategySpec spec,
-                         std::span<const std::int32_t> lengths_tokens) {
-  const std::vector<ParallelPlan> bases = base_plans(scenario, spec);
-  if (bases.empty()) {
-    const std::vector<PlanMistake> mistakes =
-        trainer_mistakes(scenario.trainer.get(), scenario.model, base_plan(scenario, spec));
-    throw std::invalid_argument(fmt::format("plan: expected values that {} can run, got none{}",
-                                            scenario.trainer ? scenario.trainer->name : spec.strategy,
-                                            mistakes.empty() ? "" : ": " + mistakes.front().text()));
-  }
-  const std::int32_t longest = lengths_tokens.empty() ? 1 : *std::ranges::max_element(lengths_tokens);
-  std::optional<double> least_bytes;
-  NearestPlan nearest{.spec = spec};
-  for (const ParallelPlan& base : bases) {
-    // Layers that are recomputed whole, in one chunk, need least memory.
-    ParallelPlan least = with_whole_layers(base);
-    least.virtual_stages = 1;
-    if (least != base && std::ranges::find(bases, least) != bases.end()) continue;
-    spec.plan = base;
-    const PlannedStrategy plan = plan_what_does_not_fit(scenario, spec, {&longest, 1});
-    nearest.may_fit = nearest.may_fit || std::ranges::all_of(plan.groups, &PlannedGroup::feasible);
-    if (fits(plan) || (least_bytes && *least_bytes <= peak_bytes(plan))) continue;
-    least_bytes = peak_bytes(plan);
-    nearest.spec.plan = base;
-  }
-  if (!least_bytes && scenario.trainer != nullptr) nearest.spec.plan = bases.back();
-  return nearest;
-}
 
 // The best plan that leaves as much memory free as the scenario and the strategy ask for. refusal: set where
 // there is none.

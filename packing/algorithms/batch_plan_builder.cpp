@@ -56,6 +56,15 @@ std::size_t uniform_dp_ranks(const BatchSetting& setting, std::string_view strat
   return static_cast<std::size_t>(setting.n_gpus / gpus_per_pack);
 }
 
+void place_on_ranks(BatchPlanBuilder& plan, const BatchSetting& setting,
+                    std::span<const std::vector<std::vector<ItemIndex>>> packs_of_ranks) {
+  const auto gpus_per_pack = static_cast<std::size_t>(setting.groups[0].gpus_per_pack);
+  for (std::size_t rank = 0; rank < packs_of_ranks.size(); ++rank) {
+    for (std::size_t round = 0; round < packs_of_ranks[rank].size(); ++round)
+      plan.place(packs_of_ranks[rank][round], 0, rank * gpus_per_pack, round);
+  }
+}
+
 void place_in_turn(BatchPlanBuilder& plan, const BatchSetting& setting, std::size_t n_dp_ranks,
                    std::span<const std::vector<ItemIndex>> packs) {
   const auto gpus_per_pack = static_cast<std::size_t>(setting.groups[0].gpus_per_pack);

@@ -37,6 +37,11 @@ class BatchPlanBuilder {
 /// that do not make whole ranks.
 std::size_t uniform_dp_ranks(const BatchSetting& setting, std::string_view strategy);
 
+/// Puts the packs of each rank on its GPUs, one after another. packs_of_ranks: [n_dp_ranks][n_rounds of the
+/// rank]; those without items take a round, in which the rank is idle.
+void place_on_ranks(BatchPlanBuilder& plan, const BatchSetting& setting,
+                    std::span<const std::vector<std::vector<ItemIndex>>> packs_of_ranks);
+
 /// Puts packs that are alike on the ranks of one group in turn: pack i on rank i % n_dp_ranks, in round
 /// i / n_dp_ranks.
 void place_in_turn(BatchPlanBuilder& plan, const BatchSetting& setting, std::size_t n_dp_ranks,

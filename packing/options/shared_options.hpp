@@ -57,6 +57,8 @@ inline constexpr std::array<const Option*, 2> kShuffleOptions = {&kShuffle, &kSe
 inline constexpr std::array<const Option*, 1> kLimitOptions = {&kMaxSamplesPerPack};
 inline constexpr std::array<const Option*, 3> kLimitAndShuffleOptions = {&kMaxSamplesPerPack, &kShuffle,
                                                                          &kSeed};
+inline constexpr std::array<const Option*, 5> kBalanceOptions = {&kLinearWeightTokens, &kBatchTokens,
+                                                                 &kSamplesPerIteration, &kShuffle, &kSeed};
 inline constexpr std::array<const Option*, 4> kGlobalBatchOptions = {&kBatchTokens, &kSamplesPerIteration,
                                                                      &kShuffle, &kSeed};
 

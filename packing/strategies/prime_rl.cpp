@@ -115,7 +115,6 @@ class Swaps {
 
 BatchPlan plan_prime_rl(const BatchProblem& problem) {
   const std::size_t n_ranks = uniform_dp_ranks(problem.setting, "prime_rl");
-  const auto gpus_per_pack = static_cast<std::size_t>(problem.setting.groups[0].gpus_per_pack);
   const SampleWork work(problem);
   BatchPlanBuilder plan(problem.setting);
   for (const Items& batch : global_batches(problem)) {
@@ -123,18 +122,16 @@ BatchPlan plan_prime_rl(const BatchProblem& problem) {
     split_to_multiple(packs, n_ranks, [&](ItemIndex item) { return work.of(item); });
     std::vector<std::int64_t> values;
     for (const Items& pack : packs) values.push_back(work.of(pack));
-    const auto ranks = Swaps(karmarkar_karp(values, n_ranks, PartSizes::equal), values).run();
-    for (std::size_t rank = 0; rank < n_ranks; ++rank) {
-      for (std::size_t round = 0; round < ranks[rank].size(); ++round)
-        plan.place(packs[ranks[rank][round]], 0, rank * gpus_per_pack, round);
+    std::vector<std::vector<Items>> ranks;
+    for (const auto& rank : Swaps(karmarkar_karp(values, n_ranks, PartSizes::equal), values).run()) {
+      std::vector<Items>& own = ranks.emplace_back();
+      for (const std::uint32_t pack : rank) own.push_back(packs[pack]);
     }
+    place_on_ranks(plan, problem.setting, ranks);
     plan.end_iteration();
   }
   return std::move(plan).finish();
 }
-
-constexpr std::array<const Option*, 5> kPrimeRlOptions = {&kLinearWeightTokens, &kBatchTokens,
-                                                          &kSamplesPerIteration, &kShuffle, &kSeed};
 
 }  // namespace
 
@@ -147,7 +144,7 @@ extern constinit const Strategy prime_rl = {
     .complexity = "O(N P + S R^2 M^2), P packs, S swaps, R ranks with M packs.",
     .source = "prime-rl batch.py",
     .plan_batches = plan_prime_rl,
-    .options = kPrimeRlOptions,
+    .options = kBalanceOptions,
 };
 
 }  // namespace packsim::strategies_detail

@@ -1,7 +1,6 @@
 // slime's --balance-by-flops (slime/utils/dp_schedule.py, 624b824; miles, 31f1ca9, has the same).
 
 #include <algorithm>
-#include <array>
 
 #include "packing/algorithms/balance/karmarkar_karp.hpp"
 #include "packing/algorithms/balance/sample_work.hpp"
@@ -23,16 +22,6 @@ std::int64_t tokens_of(const PackProblem& problem, const Items& items) {
   return sum;
 }
 
-std::vector<Items> parts_of(const Items& items, std::size_t n_parts, const SampleWork& work) {
-  std::vector<std::int64_t> values(items.size());
-  std::ranges::transform(items, values.begin(), [&](ItemIndex item) { return work.of(item); });
-  std::vector<Items> parts = karmarkar_karp(values, n_parts);
-  for (Items& part : parts) {
-    for (ItemIndex& index : part) index = items[index];
-  }
-  return parts;
-}
-
 // As few micro-batches of equal work as keep the limit of tokens once they are as many on each rank. slime
 // takes as many as the sum of tokens fills, and does not look whether they keep it.
 std::vector<Items> micro_batches_of(const PackProblem& problem, const Items& batch, std::size_t n_ranks,
@@ -46,7 +35,8 @@ std::vector<Items> micro_batches_of(const PackProblem& problem, const Items& bat
   for (std::size_t n = std::max<std::size_t>(1, filled);; ++n) {
     const std::size_t n_split = (n + n_ranks - 1) / n_ranks * n_ranks;
     if (n_split < least && n < batch.size()) continue;
-    std::vector<Items> parts = parts_of(batch, std::min(n, batch.size()), work);
+    std::vector<Items> parts = balanced_parts(batch, std::min(n, batch.size()), PartSizes::any,
+                                              [&](ItemIndex item) { return work.of(item); });
     split_to_multiple(parts, n_ranks, length);
     const bool keeps_limit = std::ranges::all_of(parts, [&](const Items& part) {
       return part.size() <= 1 || tokens_of(problem, part) <= problem.capacity_tokens;
@@ -57,25 +47,22 @@ std::vector<Items> micro_batches_of(const PackProblem& problem, const Items& bat
 
 BatchPlan plan_slime_kk(const BatchProblem& problem) {
   const std::size_t n_ranks = uniform_dp_ranks(problem.setting, "slime_kk");
-  const auto gpus_per_pack = static_cast<std::size_t>(problem.setting.groups[0].gpus_per_pack);
   const SampleWork work(problem);
   BatchPlanBuilder plan(problem.setting);
   for (const Items& batch : global_batches(problem)) {
     const std::vector<Items> micro_batches = micro_batches_of(problem.items, batch, n_ranks, work);
     std::vector<std::int64_t> values;
     for (const Items& items : micro_batches) values.push_back(work.of(items));
-    const auto ranks = karmarkar_karp(values, n_ranks, PartSizes::equal);
-    for (std::size_t rank = 0; rank < n_ranks; ++rank) {
-      for (std::size_t round = 0; round < ranks[rank].size(); ++round)
-        plan.place(micro_batches[ranks[rank][round]], 0, rank * gpus_per_pack, round);
+    std::vector<std::vector<Items>> ranks;
+    for (const std::vector<std::uint32_t>& rank : karmarkar_karp(values, n_ranks, PartSizes::equal)) {
+      std::vector<Items>& own = ranks.emplace_back();
+      for (const std::uint32_t i : rank) own.push_back(micro_batches[i]);
     }
+    place_on_ranks(plan, problem.setting, ranks);
     plan.end_iteration();
   }
   return std::move(plan).finish();
 }
-
-constexpr std::array<const Option*, 5> kSlimeOptions = {&kLinearWeightTokens, &kBatchTokens,
-                                                        &kSamplesPerIteration, &kShuffle, &kSeed};
 
 }  // namespace
 
@@ -87,7 +74,7 @@ extern constinit const Strategy slime_kk = {
     .complexity = "O(T N (B + log N)), T numbers of micro-batches tried.",
     .source = "slime, miles dp_schedule.py",
     .plan_batches = plan_slime_kk,
-    .options = kSlimeOptions,
+    .options = kBalanceOptions,
 };
 
 }  // namespace packsim::strategies_detail

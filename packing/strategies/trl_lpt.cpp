@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 
 #include "packing/algorithms/batch_plan_builder.hpp"
 #include "packing/algorithms/global_batches.hpp"
@@ -63,9 +62,6 @@ BatchPlan plan_trl_lpt(const BatchProblem& problem) {
   return std::move(plan).finish();
 }
 
-constexpr std::array<const Option*, 4> kTrlLptOptions = {&kBatchTokens, &kSamplesPerIteration, &kShuffle,
-                                                         &kSeed};
-
 }  // namespace
 
 extern constinit const Strategy trl_lpt = {
@@ -76,7 +72,7 @@ extern constinit const Strategy trl_lpt = {
     .complexity = "O(N B)",
     .source = "TRL async GRPO",
     .plan_batches = plan_trl_lpt,
-    .options = kTrlLptOptions,
+    .options = kGlobalBatchOptions,
 };
 
 }  // namespace packsim::strategies_detail

@@ -1,5 +1,5 @@
 #include <algorithm>
-#include <array>
+#include <utility>
 
 #include "packing/algorithms/balance/karmarkar_karp.hpp"
 #include "packing/algorithms/batch_plan_builder.hpp"
@@ -31,13 +31,7 @@ class Balancer {
   }
 
   std::vector<Items> balance(const Items& items, std::size_t n_parts, PartSizes sizes) const {
-    std::vector<std::int64_t> values(items.size());
-    std::ranges::transform(items, values.begin(), [&](ItemIndex item) { return work(item); });
-    std::vector<Items> parts = karmarkar_karp(values, n_parts, sizes);
-    for (Items& part : parts) {
-      for (ItemIndex& index : part) index = items[index];
-    }
-    return parts;
+    return balanced_parts(items, n_parts, sizes, [&](ItemIndex item) { return work(item); });
   }
 
   // A micro-batch of one sample is as small as it gets, whatever the sample's length.
@@ -91,25 +85,17 @@ std::vector<Items> smallest_at_both_ends(const Balancer& balancer, std::vector<I
 
 BatchPlan plan_verl_kk(const BatchProblem& problem) {
   const std::size_t n_ranks = uniform_dp_ranks(problem.setting, "verl_kk");
-  const auto gpus_per_pack = static_cast<std::size_t>(problem.setting.groups[0].gpus_per_pack);
   const Balancer balancer(problem.items);
   BatchPlanBuilder plan(problem.setting);
   for (const Items& batch : global_batches(problem)) {
     // All ranks get equally many samples.
-    const auto ranks = micro_batches_of(balancer, balancer.balance(batch, n_ranks, PartSizes::equal));
-    for (std::size_t rank = 0; rank < n_ranks; ++rank) {
-      const std::vector<Items> in_order = smallest_at_both_ends(balancer, ranks[rank]);
-      for (std::size_t round = 0; round < in_order.size(); ++round) {
-        plan.place(in_order[round], 0, rank * gpus_per_pack, round);
-      }
-    }
+    auto ranks = micro_batches_of(balancer, balancer.balance(batch, n_ranks, PartSizes::equal));
+    for (std::vector<Items>& rank : ranks) rank = smallest_at_both_ends(balancer, std::move(rank));
+    place_on_ranks(plan, problem.setting, ranks);
     plan.end_iteration();
   }
   return std::move(plan).finish();
 }
-
-constexpr std::array<const Option*, 5> kVerlKkOptions = {&kLinearWeightTokens, &kBatchTokens,
-                                                         &kSamplesPerIteration, &kShuffle, &kSeed};
 
 }  // namespace
 
@@ -121,7 +107,7 @@ extern constinit const Strategy verl_kk = {
     .complexity = "O(T N (B + log N)), T numbers of micro-batches tried.",
     .source = "verl seqlen_balancing.py",
     .plan_batches = plan_verl_kk,
-    .options = kVerlKkOptions,
+    .options = kBalanceOptions,
 };
 
 }  // namespace packsim::strategies_detail

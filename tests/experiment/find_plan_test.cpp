@@ -297,5 +297,6 @@ TEST_CASE("A search leaves out what the code of a strategy cannot run") {
   const Scenario latent =
       searched_scenario(folder, {.model = "deepseek-v2", .zero_stage = 1, .strategies = hybrid});
   CHECK_THROWS_WITH(compare_strategies(latent),
-                    Contains("plan: expected values that megatron_hybrid_cp can run, got none"));
+                    Contains("plan: expected values that megatron_hybrid_cp can run (ZeRO 0 to 1, no "
+                             "pipelines, no latent attention), got none"));
 }

@@ -113,4 +113,16 @@ std::vector<std::vector<std::uint32_t>> karmarkar_karp(std::span<const std::int6
   return result;
 }
 
+std::vector<std::vector<ItemIndex>> balanced_parts(std::span<const ItemIndex> items, std::size_t n_parts,
+                                                   PartSizes sizes,
+                                                   const std::function<std::int64_t(ItemIndex)>& work_of) {
+  std::vector<std::int64_t> work(items.size());
+  std::ranges::transform(items, work.begin(), work_of);
+  std::vector<std::vector<ItemIndex>> parts = karmarkar_karp(work, n_parts, sizes);
+  for (std::vector<ItemIndex>& part : parts) {
+    for (ItemIndex& index : part) index = items[index];
+  }
+  return parts;
+}
+
 }  // namespace packsim

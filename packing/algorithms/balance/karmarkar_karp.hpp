@@ -1,8 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
+
+#include "packing/pack_set.hpp"
 
 namespace packsim {
 
@@ -23,5 +26,10 @@ enum class PartSizes { any, equal };
 /// O(n_values (n_parts + log n_values)).
 std::vector<std::vector<std::uint32_t>> karmarkar_karp(std::span<const std::int64_t> values,
                                                        std::size_t n_parts, PartSizes sizes = PartSizes::any);
+
+/// The same of items by what each weighs: the items of each part, in the order in which they came.
+std::vector<std::vector<ItemIndex>> balanced_parts(std::span<const ItemIndex> items, std::size_t n_parts,
+                                                   PartSizes sizes,
+                                                   const std::function<std::int64_t(ItemIndex)>& work_of);
 
 }  // namespace packsim

@@ -1,0 +1,68 @@
+#include "experiment/search/nearest_plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "experiment/plans/plan_strategy.hpp"
+#include "experiment/search/base_plans.hpp"
+#include "scenarios/search_space/search_dimensions.hpp"
+
+namespace packsim {
+namespace {
+
+double peak_bytes(const PlannedStrategy& plan) {
+  double peak = 0;
+  for (const PlannedGroup& group : plan.groups) peak = std::max(peak, group.peak_memory_bytes);
+  return peak;
+}
+
+// "megatron_hybrid_cp can run (ZeRO 0 to 1, no pipelines, no latent attention)", or what a trainer can.
+std::string runner_text(const Scenario& scenario, const StrategySpec& spec) {
+  if (scenario.trainer) return fmt::format("{} can run", scenario.trainer->name);
+  const PlanLimits& limits = strategy_of(spec).plan_limits;
+  return fmt::format("{} can run (ZeRO 0 to {}{}{})", spec.strategy, limits.most_zero_stage,
+                     limits.has_pipelines ? "" : ", no pipelines",
+                     limits.has_latent_attention ? "" : ", no latent attention");
+}
+
+}  // namespace
+
+bool fits(const PlannedStrategy& plan) {
+  return std::ranges::all_of(plan.groups, &PlannedGroup::fits_with_margin);
+}
+
+NearestPlan nearest_plan(const Scenario& scenario, StrategySpec spec,
+                         std::span<const std::int32_t> lengths_tokens) {
+  const std::vector<ParallelPlan> bases = base_plans(scenario, spec);
+  if (bases.empty()) {
+    const std::vector<PlanMistake> mistakes =
+        trainer_mistakes(scenario.trainer.get(), scenario.model, base_plan(scenario, spec));
+    throw std::invalid_argument(fmt::format("plan: expected values that {}, got none{}",
+                                            runner_text(scenario, spec),
+                                            mistakes.empty() ? "" : ": " + mistakes.front().text()));
+  }
+  const std::int32_t longest = lengths_tokens.empty() ? 1 : *std::ranges::max_element(lengths_tokens);
+  std::optional<double> least_bytes;
+  NearestPlan nearest{.spec = spec};
+  for (const ParallelPlan& base : bases) {
+    // Layers that are recomputed whole, in one chunk, need least memory.
+    ParallelPlan least = with_whole_layers(base);
+    least.virtual_stages = 1;
+    if (least != base && std::ranges::find(bases, least) != bases.end()) continue;
+    spec.plan = base;
+    const PlannedStrategy plan = plan_what_does_not_fit(scenario, spec, {&longest, 1});
+    nearest.may_fit = nearest.may_fit || std::ranges::all_of(plan.groups, &PlannedGroup::feasible);
+    if (fits(plan) || (least_bytes && *least_bytes <= peak_bytes(plan))) continue;
+    least_bytes = peak_bytes(plan);
+    nearest.spec.plan = base;
+  }
+  if (!least_bytes && scenario.trainer != nullptr) nearest.spec.plan = bases.back();
+  return nearest;
+}
+
+}  // namespace packsim

@@ -155,7 +155,7 @@ void add_group(std::string& text, const Scenario& scenario, const StrategySpec& 
 
 // Prints what a strategy that chooses its own groups may choose from.
 void add_choice(std::string& text, const Scenario& scenario, const StrategySpec& spec) {
-  const std::vector<ParallelPlan> plans = base_plans(scenario, spec);
+  const std::vector<ParallelPlan> plans = some_base_plans(scenario, spec);
   std::string dimensions;
   for (const SearchDimension* dimension : kSearchDimensions) {
     const std::vector<std::string> values = values_of(*dimension, plans);

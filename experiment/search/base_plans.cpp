@@ -1,6 +1,10 @@
 #include "experiment/search/base_plans.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <stdexcept>
+#include <string>
 #include <utility>
 
 #include "scenarios/search_space/search_dimensions.hpp"
@@ -40,6 +44,15 @@ std::pair<ParallelPlan, std::vector<std::vector<int>>> space_from(const Scenario
   return {plan, std::move(values)};
 }
 
+// "megatron_hybrid_cp can run (ZeRO 0 to 1, no pipelines, no latent attention)", or what a trainer can.
+std::string runner_text(const Scenario& scenario, const StrategySpec& spec) {
+  if (scenario.trainer) return fmt::format("{} can run", scenario.trainer->name);
+  const PlanLimits& limits = strategy_of(spec).plan_limits;
+  return fmt::format("{} can run (ZeRO 0 to {}{}{})", spec.strategy, limits.most_zero_stage,
+                     limits.has_pipelines ? "" : ", no pipelines",
+                     limits.has_latent_attention ? "" : ", no latent attention");
+}
+
 }  // namespace
 
 std::vector<int> choice_of_zero_stages(const Scenario& scenario, const StrategySpec& spec) {
@@ -72,6 +85,16 @@ std::vector<ParallelPlan> base_plans(const Scenario& scenario, const StrategySpe
     }
   }
   return plans;
+}
+
+std::vector<ParallelPlan> some_base_plans(const Scenario& scenario, const StrategySpec& spec) {
+  std::vector<ParallelPlan> plans = base_plans(scenario, spec);
+  if (!plans.empty()) return plans;
+  const std::vector<PlanMistake> mistakes =
+      trainer_mistakes(scenario.trainer.get(), scenario.model, base_plan(scenario, spec));
+  throw std::invalid_argument(fmt::format("plan: expected values that {}, got none{}",
+                                          runner_text(scenario, spec),
+                                          mistakes.empty() ? "" : ": " + mistakes.front().text()));
 }
 
 ParallelPlan root_of(const ParallelPlan& plan) {

@@ -16,6 +16,10 @@ std::vector<int> choice_of_zero_stages(const Scenario& scenario, const StrategyS
 /// that may use the packs of others also starts from their plans, if these execute steps in the same way.
 std::vector<ParallelPlan> base_plans(const Scenario& scenario, const StrategySpec& spec);
 
+/// The same. Throws std::invalid_argument if there is none, as the strategy, or the scenario's trainer, can
+/// run none of them.
+std::vector<ParallelPlan> some_base_plans(const Scenario& scenario, const StrategySpec& spec);
+
 /// Of the plans that a search starts from, those that need more memory than this one, and no more time where
 /// they fit: with nothing in host memory, or layers checkpointed whole.
 std::vector<const ParallelPlan*> simpler_plans(const ParallelPlan& plan, std::span<const ParallelPlan> bases);

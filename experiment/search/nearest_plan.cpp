@@ -1,11 +1,7 @@
 #include "experiment/search/nearest_plan.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <optional>
-#include <stdexcept>
-#include <string>
 #include <vector>
 
 #include "experiment/plans/plan_strategy.hpp"
@@ -21,15 +17,6 @@ double peak_bytes(const PlannedStrategy& plan) {
   return peak;
 }
 
-// "megatron_hybrid_cp can run (ZeRO 0 to 1, no pipelines, no latent attention)", or what a trainer can.
-std::string runner_text(const Scenario& scenario, const StrategySpec& spec) {
-  if (scenario.trainer) return fmt::format("{} can run", scenario.trainer->name);
-  const PlanLimits& limits = strategy_of(spec).plan_limits;
-  return fmt::format("{} can run (ZeRO 0 to {}{}{})", spec.strategy, limits.most_zero_stage,
-                     limits.has_pipelines ? "" : ", no pipelines",
-                     limits.has_latent_attention ? "" : ", no latent attention");
-}
-
 }  // namespace
 
 bool fits(const PlannedStrategy& plan) {
@@ -38,14 +25,7 @@ bool fits(const PlannedStrategy& plan) {
 
 NearestPlan nearest_plan(const Scenario& scenario, StrategySpec spec,
                          std::span<const std::int32_t> lengths_tokens) {
-  const std::vector<ParallelPlan> bases = base_plans(scenario, spec);
-  if (bases.empty()) {
-    const std::vector<PlanMistake> mistakes =
-        trainer_mistakes(scenario.trainer.get(), scenario.model, base_plan(scenario, spec));
-    throw std::invalid_argument(fmt::format("plan: expected values that {}, got none{}",
-                                            runner_text(scenario, spec),
-                                            mistakes.empty() ? "" : ": " + mistakes.front().text()));
-  }
+  const std::vector<ParallelPlan> bases = some_base_plans(scenario, spec);
   const std::int32_t longest = lengths_tokens.empty() ? 1 : *std::ranges::max_element(lengths_tokens);
   std::optional<double> least_bytes;
   NearestPlan nearest{.spec = spec};

@@ -455,6 +455,18 @@ TEST_CASE("check refuses what compare would refuse, with the strategy's place") 
   }
 }
 
+TEST_CASE("check says what a strategy can run, where it can run none of the plans") {
+  const TemporaryFolder folder;
+  json scenario = json::parse(kScenario);
+  scenario["strategies"] = {{{"strategy", "megatron_dynamic_cp"}, {"plan", "auto"}, {"zero_stages", {2, 3}}}};
+  scenario["baseline"] = "megatron_dynamic_cp";
+  write_text(folder / "small.json", scenario.dump());
+  const ProgramRun run = run_shell(folder, "packsim check small.json");
+  CHECK(run.exit_code == 2);
+  CHECK_THAT(run.err, Contains("small.json: /strategies/0: megatron_dynamic_cp: plan: expected values that "
+                               "megatron_dynamic_cp can run (ZeRO 0 to 1), got none"));
+}
+
 TEST_CASE("A run without iterations has no times, ratios or speed-up, and says so") {
   const TemporaryFolder folder;
   std::string scenario = kScenario;

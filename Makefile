@@ -86,4 +86,4 @@ format: ## Format the C++ sources
 	git ls-files '*.cpp' '*.hpp' '*.cc' | xargs clang-format-14 -i
 
 clean: ## Remove everything that was built
-	rm -rf build build-dev build-asan build-tsan build-fuzz build-fuzz-fast build-cuda build-wheel build-docs build-files build.log $(DEMO_OUT)
+	rm -rf build build-dev build-asan build-tsan build-fuzz build-fuzz-fast build-cuda build-wheel build-docs build.log $(DEMO_OUT)

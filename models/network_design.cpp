@@ -1,6 +1,7 @@
 #include "models/network_design.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <set>
 #include <utility>
 

@@ -42,18 +42,10 @@ stage_cuda() {
   if [ -z "$(PATH=$PATH:/usr/local/cuda/bin command -v nvcc || true)" ]; then return 0; fi
   configure -S calibration/microbench -B build-cuda -DPACKSIM_WERROR=ON && build build-cuda && run_tests build-cuda
 }
-# Each source by itself: in the other builds a folder is one unit, which hides a missing include. The compiler only reads it, which
-# saves a quarter of its time; an empty object says that it did.
-stage_files() {
-  configure --preset dev -B build-files -DPACKSIM_TESTS=OFF \
-    -DCMAKE_CXX_COMPILE_OBJECT='<CMAKE_CXX_COMPILER> <DEFINES> <INCLUDES> <FLAGS> -fsyntax-only <SOURCE> && touch <OBJECT>' &&
-    ninja -C build-files -t targets all | sed -n 's/\.o: .*/.o/p' | xargs -n 2000 ninja -C build-files -j "$jobs"
-}
-
 case ${1:-} in
   check) stages=(deps build python tests install) ;;
   check-all)
-    stages=(slow wheel packages page asan tsan cuda files)
+    stages=(slow wheel packages page asan tsan cuda)
     if [ "${2:-}" != --after-check ]; then stages=(deps build python tests install "${stages[@]}"); fi ;;
   stage) "stage_$2"; exit ;;
   *) echo "stages.sh: expected check or check-all, got \"${1:-}\"" >&2; exit 2 ;;

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <stdexcept>
 
 #include "cli/calibrate/commands.hpp"
 #include "cli/calibrate/make_plan.hpp"

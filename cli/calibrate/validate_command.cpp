@@ -6,6 +6,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <stdexcept>
 
 #include "calibration/fit/steps/measured_step.hpp"
 #include "calibration/fit/steps/validate_steps.hpp"

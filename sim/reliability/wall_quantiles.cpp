@@ -1,5 +1,6 @@
 #include "sim/reliability/wall_quantiles.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <vector>

@@ -1,8 +1,10 @@
 #include "calibration/microbench/core/command_line.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <string_view>
 #include <variant>
 
 namespace packsim::microbench {

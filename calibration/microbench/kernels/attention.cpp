@@ -1,8 +1,10 @@
 #include "calibration/microbench/kernels/attention.hpp"
 
 #include <cudnn_frontend.h>
+#include <array>
 
 #include <cmath>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <stdexcept>
+#include <string_view>
 #include <vector>
 
 namespace packsim::microbench {

@@ -5,12 +5,14 @@
 #include <functional>
 #include <new>
 #include <utility>
+#include <vector>
 
 namespace packsim {
 
 namespace {
 
 constexpr int kPoints = 16;  // an octave of pack lengths
+constexpr int kFewPoints = 2;
 
 }  // namespace
 
@@ -20,28 +22,22 @@ ScenarioPricers::ScenarioPricers(const Scenario& scenario)
 StepPricer& ScenarioPricers::of(const ParallelPlan& plan) {
   ParallelPlan key = plan;
   key.gc_layers = 0;
-  auto known = std::ranges::find(pricers_, key, &KnownPricer::plan);
-  if (known == pricers_.end()) {
-    pricers_.push_back(
-        {.plan = key,
-         .pricer = std::make_unique<StepPricer>(scenario_.model, scenario_.cluster, key, scenario_.hardware,
-                                                scenario_.profile.factors, store_)});
-    known = pricers_.end() - 1;
-  }
-  ++known->n_asked;
-  known->pricer->set_gc_layers(plan.gc_layers);
-  return *known->pricer;
+  KnownPricer& known = pricers_[key];
+  if (!known.pricer)
+    known.pricer = std::make_unique<StepPricer>(scenario_.model, scenario_.cluster, key, scenario_.hardware,
+                                                scenario_.profile.factors, store_);
+  ++known.n_asked;
+  known.pricer->set_gc_layers(plan.gc_layers);
+  return *known.pricer;
 }
 
 const PlanCost& ScenarioPricers::cost_at(const ParallelPlan& plan, std::int64_t capacity_tokens,
                                          int points_per_octave) {
-  const auto known = std::ranges::find_if(costs_, [&](const KnownCost& one) {
-    return one.capacity_tokens == capacity_tokens && one.points_per_octave == points_per_octave &&
-           one.plan == plan;
-  });
-  if (known != costs_.end()) return known->cost;
-  PlanCost cost = plan_cost(of(plan), capacity_tokens, points_per_octave);
-  return costs_.emplace_back(plan, capacity_tokens, points_per_octave, std::move(cost)).cost;
+  CostsByLength& costs = costs_[plan];
+  const std::pair length_and_points(capacity_tokens, points_per_octave);
+  if (const auto known = costs.find(length_and_points); known != costs.end()) return known->second;
+  return costs.emplace(length_and_points, plan_cost(of(plan), capacity_tokens, points_per_octave))
+      .first->second;
 }
 
 const PlanCost& ScenarioPricers::cost(const ParallelPlan& plan, std::int64_t capacity_tokens) {
@@ -49,18 +45,22 @@ const PlanCost& ScenarioPricers::cost(const ParallelPlan& plan, std::int64_t cap
 }
 
 const PlanCost& ScenarioPricers::rough_cost(const ParallelPlan& plan, std::int64_t capacity_tokens) {
-  constexpr int kFewPoints = 2;
   return cost_at(plan, capacity_tokens, kFewPoints);
 }
 
 void ScenarioPricers::forget_interpolated() {
-  for (const KnownPricer& known : pricers_) known.pricer->forget_interpolated();
+  for (auto& [plan, known] : pricers_) known.pricer->forget_interpolated();
 }
 
 void ScenarioPricers::forget_rare_plans() {
   constexpr std::size_t kMostPlans = 64;
-  std::ranges::stable_sort(pricers_, std::greater{}, &KnownPricer::n_asked);
-  if (pricers_.size() > kMostPlans) pricers_.resize(kMostPlans);
+  if (pricers_.size() > kMostPlans) {
+    std::vector<std::int64_t> counts;
+    for (const auto& [plan, known] : pricers_) counts.push_back(known.n_asked);
+    std::ranges::nth_element(counts, counts.begin() + kMostPlans, std::greater{});
+    const std::int64_t too_few = counts[kMostPlans];
+    std::erase_if(pricers_, [&](const auto& known) { return known.second.n_asked <= too_few; });
+  }
   store_->forget_unused_grids();
 }
 

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "models/plan/plan_hash.hpp"
 #include "models/step/step_pricer.hpp"
 #include "scenarios/scenario.hpp"
 #include "sim/run/plan_cost.hpp"
@@ -37,19 +39,13 @@ class ScenarioPricers {
   const Scenario& scenario_;
   std::shared_ptr<PriceStore> store_;
   struct KnownPricer {
-    ParallelPlan plan;  // without checkpointing
     std::unique_ptr<StepPricer> pricer;
     std::int64_t n_asked = 0;
   };
-  std::vector<KnownPricer> pricers_;
+  std::unordered_map<ParallelPlan, KnownPricer, PlanHash> pricers_;  // by the plan without checkpointing
   const PlanCost& cost_at(const ParallelPlan& plan, std::int64_t capacity_tokens, int points_per_octave);
-  struct KnownCost {
-    ParallelPlan plan;
-    std::int64_t capacity_tokens = 0;
-    int points_per_octave = 0;
-    PlanCost cost;
-  };
-  std::deque<KnownCost> costs_;  // references to its elements stay valid
+  using CostsByLength = std::map<std::pair<std::int64_t, int>, PlanCost>;  // and by points_per_octave
+  std::unordered_map<ParallelPlan, CostsByLength, PlanHash> costs_;        // references to costs stay valid
 };
 
 /// Lends pricers to strategies, which run on any number of threads. Each strategy has pricers of its own

@@ -31,10 +31,7 @@ GroupOption make_option(const Scenario& scenario, const ParallelPlan& base,
 
 const GroupOption& GroupOptions::of(const ParallelPlan& base, const SequenceParallelism& sequence,
                                     std::int64_t capacity_tokens) {
-  auto of_base =
-      std::ranges::find(made_, base, [](const auto& one) -> const ParallelPlan& { return one.first; });
-  if (of_base == made_.end()) of_base = made_.emplace(made_.end(), base, std::deque<GroupOption>{});
-  std::deque<GroupOption>& options = of_base->second;
+  std::deque<GroupOption>& options = made_[base];
   const auto known = std::ranges::find_if(options, [&](const GroupOption& one) {
     return one.group.capacity_tokens == capacity_tokens && one.group.sequence == sequence;
   });
@@ -53,9 +50,9 @@ std::int64_t GroupOptions::longest_pack(const ParallelPlan& base, const Sequence
 }
 
 const std::vector<GroupOption>& GroupOptions::all(const ParallelPlan& base) {
-  const auto known = std::ranges::find(all_, base, &std::pair<ParallelPlan, std::vector<GroupOption>>::first);
-  if (known != all_.end()) return known->second;
-  std::vector<GroupOption> options;
+  const auto [place, is_new] = all_.try_emplace(base);
+  std::vector<GroupOption>& options = place->second;
+  if (!is_new) return options;
   const auto add = [&](const SequenceParallelism& sequence, std::int64_t capacity_tokens, bool fills) {
     const bool is_known = std::ranges::any_of(options, [&](const GroupOption& one) {
       return one.group.sequence == sequence && one.group.capacity_tokens == capacity_tokens;
@@ -70,17 +67,16 @@ const std::vector<GroupOption>& GroupOptions::all(const ParallelPlan& base) {
     for (const int n_packs : kPacksOfRank) add(sequence, rank_tokens / n_packs / gpus * gpus, true);
     add(sequence, round_up_to(longest_tokens_, gpus), false);
   }
-  return all_.emplace_back(base, std::move(options)).second;
+  return options;
 }
 
 const std::vector<GroupOption>& GroupOptions::of_depth(const ParallelPlan& base, int gc_layers,
                                                        Sharing sharing) {
   ParallelPlan key = base;
   key.gc_layers = gc_layers = trainer_layers(scenario_.trainer.get(), scenario_.model, base, gc_layers);
-  const auto known = std::ranges::find_if(
-      of_depth_, [&](const DepthGroups& one) { return one.base == key && one.sharing == sharing; });
-  if (known != of_depth_.end()) return known->groups;
-  std::vector<GroupOption> groups;
+  const auto [place, is_new] = of_depth_[key].try_emplace(sharing);
+  std::vector<GroupOption>& groups = place->second;
+  if (!is_new) return groups;
   int last_degree = 0;
   const std::vector<SequenceParallelism> ways = sequences(base);
   for (auto way = ways.begin(); way != ways.end(); ++way) {
@@ -101,7 +97,7 @@ const std::vector<GroupOption>& GroupOptions::of_depth(const ParallelPlan& base,
     const std::int64_t before_tokens = groups.empty() ? 0 : groups.back().group.capacity_tokens;
     if (capacity_tokens > before_tokens) groups.push_back(of(base, *way, capacity_tokens));
   }
-  return of_depth_.emplace_back(key, sharing, std::move(groups)).groups;
+  return groups;
 }
 
 }  // namespace packsim

@@ -2,10 +2,12 @@
 
 #include <cstdint>
 #include <deque>
-#include <utility>
+#include <map>
+#include <unordered_map>
 #include <vector>
 
 #include "models/parallel_plan.hpp"
+#include "models/plan/plan_hash.hpp"
 #include "scenarios/scenario.hpp"
 
 namespace packsim {
@@ -59,14 +61,10 @@ class GroupOptions {
   const Scenario& scenario_;
   std::int64_t longest_tokens_;
   // References to elements stay valid.
-  std::deque<std::pair<ParallelPlan, std::deque<GroupOption>>> made_;
-  std::deque<std::pair<ParallelPlan, std::vector<GroupOption>>> all_;
-  struct DepthGroups {
-    ParallelPlan base;  // with this number of checkpointed layers
-    Sharing sharing = Sharing::ulysses;
-    std::vector<GroupOption> groups;
-  };
-  std::deque<DepthGroups> of_depth_;
+  std::unordered_map<ParallelPlan, std::deque<GroupOption>, PlanHash> made_;
+  std::unordered_map<ParallelPlan, std::vector<GroupOption>, PlanHash> all_;
+  // By the base plan with its checkpointed layers.
+  std::unordered_map<ParallelPlan, std::map<Sharing, std::vector<GroupOption>>, PlanHash> of_depth_;
 };
 
 }  // namespace packsim

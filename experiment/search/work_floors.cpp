@@ -34,10 +34,9 @@ ParallelPlan priced_alike(ParallelPlan plan) {
 const WorkFloors::OfPacks& WorkFloors::of(const ParallelPlan& of_plan, std::int64_t capacity_tokens,
                                           std::int64_t samples_of_pack) {
   const ParallelPlan plan = priced_alike(of_plan);
-  std::deque<OfPacks>& known = known_[{capacity_tokens, samples_of_pack}];
-  const auto found =
-      std::ranges::find(known, plan, [](const OfPacks& one) -> const ParallelPlan& { return one.plan_; });
-  if (found != known.end()) return *found;
+  ByLength& known = known_[plan];
+  const std::pair length_and_samples(capacity_tokens, samples_of_pack);
+  if (const auto found = known.find(length_and_samples); found != known.end()) return found->second;
   const PackCost& cost = pricers_.rough_cost(plan, capacity_tokens).pack;
   const double rate = least_rate(cost.tokens_s);
   const double gpus = plan.sequence.gpus_per_pack();
@@ -47,8 +46,7 @@ const WorkFloors::OfPacks& WorkFloors::of(const ParallelPlan& of_plan, std::int6
   const bool has_transfers = !cost.transfers_s.tokens.empty();
   const double transfers_rate =
       has_transfers ? cost.transfers_s.at(capacity_tokens) / static_cast<double>(capacity_tokens) : 0;
-  OfPacks& floors = known.emplace_back();
-  floors.plan_ = plan;
+  OfPacks& floors = known[length_and_samples];
   floors.lengths_ = up_to(lengths_, capacity_tokens);
   floors.hiding_fraction_ = cost.hiding_fraction;
   for (const LengthCount& samples : floors.lengths_) {

@@ -1,13 +1,14 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <span>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "experiment/pricers/shared_prices.hpp"
+#include "models/plan/plan_hash.hpp"
 #include "planning/bound/lower_bound.hpp"
 
 namespace packsim {
@@ -30,7 +31,6 @@ class WorkFloors {
 
    private:
     friend class WorkFloors;
-    ParallelPlan plan_;
     std::span<const LengthCount> lengths_;  // that fit in a pack
     // [n_lengths + 1], GPU seconds of the samples before each length: without attention; attention; and
     // transfers that attention may hide.
@@ -54,8 +54,8 @@ class WorkFloors {
   std::span<const LengthCount> lengths_;
   bool are_of_all_samples_;
   ScenarioPricers& pricers_;
-  // By the capacity and samples_of_pack. References to elements stay valid.
-  std::map<std::pair<std::int64_t, std::int64_t>, std::deque<OfPacks>> known_;
+  using ByLength = std::map<std::pair<std::int64_t, std::int64_t>, OfPacks>;  // and by samples_of_pack
+  std::unordered_map<ParallelPlan, ByLength, PlanHash> known_;                // references stay valid
 };
 
 }  // namespace packsim

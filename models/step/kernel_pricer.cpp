@@ -83,6 +83,18 @@ const PricedKernel& KernelPricer::time(const KernelCase& kernel) {
   return place->second;
 }
 
+const PricedKernel& KernelPricer::send(int n_nodes, std::int64_t size_bytes) {
+  const PricedKernel*& known = known_sends_[{n_nodes, size_bytes}];
+  if (known == nullptr) known = &time(collective_case("send_recv", 2, n_nodes, size_bytes));
+  return *known;
+}
+
+const PricedKernel& KernelPricer::copy(std::string_view kind, std::int64_t size_bytes) {
+  const PricedKernel*& known = known_copies_[{kind, size_bytes}];
+  if (known == nullptr) known = &time(copy_case(kind, size_bytes));
+  return *known;
+}
+
 std::vector<std::string> KernelPricer::asked_for() const {
   std::vector<std::string> texts;
   for (const auto& [text, kernel] : known_) texts.push_back(text);

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "models/cluster.hpp"
@@ -62,6 +64,9 @@ class KernelPricer {
   /// The time is above 0 for every kernel except a launch gap that the profile does not have. A price by a
   /// rule has the rule's relative error as well.
   const PricedKernel& time(const KernelCase& kernel);
+  /// The same for a send_recv between two GPUs, which are in so many nodes, and for a copy.
+  const PricedKernel& send(int n_nodes, std::int64_t size_bytes);
+  const PricedKernel& copy(std::string_view kind, std::int64_t size_bytes);
   /// The texts of all kernels that it was asked for, sorted.
   std::vector<std::string> asked_for() const;
 
@@ -114,6 +119,8 @@ class KernelPricer {
   GemmShapes shapes_;
   std::unordered_map<std::string, PricedKernel> known_;  // by text
   std::unordered_map<OpPass, std::vector<Use>, OpPassHash> known_uses_;
+  std::map<std::pair<int, std::int64_t>, const PricedKernel*> known_sends_;
+  std::map<std::pair<std::string_view, std::int64_t>, const PricedKernel*> known_copies_;
 };
 
 }  // namespace packsim

@@ -125,18 +125,18 @@ void PlanAccount::count_transfers(PriceAccount& total, std::int64_t tokens_per_g
     const double hops = times * stepping * (plan.sequence.ring - 1);
     for (const bool is_backward : {false, true}) {
       const double n = hops * (all_layers_ + (is_backward ? 0 : attention_recomputed_));
-      total.count(Cause::sequence, pricer_.ring_send(tokens_per_gpu, is_backward), n);
-      const CountedKernel copies = pricer_.hop_copies(tokens_per_gpu, is_backward);
-      total.count(Cause::sequence, copies.kernel, n * copies.count);
+      total.count(Cause::sequence, pricer_.ring_send(tokens_per_gpu, is_backward).kernel, n);
+      const KernelPricer::Use copies = pricer_.hop_copies(tokens_per_gpu, is_backward);
+      total.count(Cause::sequence, copies.kernel->kernel, n * copies.count);
     }
   }
   if (plan.pp_degree > 1 && !free.has(Cause::pipeline)) {
-    total.count(Cause::pipeline, pricer_.stage_send(tokens_per_gpu, 2), times * 2 * n_sends_between_);
-    total.count(Cause::pipeline, pricer_.stage_send(tokens_per_gpu, 1), times * 2 * n_sends_in_node_);
+    total.count(Cause::pipeline, pricer_.stage_send(tokens_per_gpu, 2).kernel, times * 2 * n_sends_between_);
+    total.count(Cause::pipeline, pricer_.stage_send(tokens_per_gpu, 1).kernel, times * 2 * n_sends_in_node_);
   }
   if (plan.offload.activations && !free.has(Cause::states)) {
     // The inputs go to the host and back.
-    total.count(Cause::states, pricer_.host_copy(tokens_per_gpu),
+    total.count(Cause::states, pricer_.host_copy(tokens_per_gpu).kernel,
                 times * 2 *
                     (of_form_[LayerForm{LayerKind::dense, true}.index()] +
                      of_form_[LayerForm{LayerKind::expert, true}.index()]));

@@ -325,20 +325,23 @@ StepPricer::AttentionCost StepPricer::ring_transfers(std::int64_t tokens) {
 }
 
 // A GPU sends keys and values of its tokens, for its heads; in the backward pass also their gradients.
-KernelCase StepPricer::ring_send(std::int64_t tokens_per_gpu, bool is_backward) const {
+std::int64_t StepPricer::ring_bytes(std::int64_t tokens_per_gpu, bool is_backward) const {
   const AttentionShape shape = attention_shape(model_, plan_);
   const std::int64_t tokens = tokens_per_gpu * plan_.tp_degree * plan_.sequence.ulysses;
   const int tensors = is_backward ? 4 : 2;
-  return collective_case("send_recv", 2, ring_nodes(),
-                         kBf16Bytes * tensors * tokens * shape.kv_heads * shape.head_dim);
+  return kBf16Bytes * tensors * tokens * shape.kv_heads * shape.head_dim;
 }
 
-KernelCase StepPricer::stage_send(std::int64_t tokens_per_gpu, int nodes) const {
-  return collective_case("send_recv", 2, nodes, kBf16Bytes * tokens_per_gpu * model_.hidden_size);
+const PricedKernel& StepPricer::ring_send(std::int64_t tokens_per_gpu, bool is_backward) const {
+  return kernels_->send(ring_nodes(), ring_bytes(tokens_per_gpu, is_backward));
 }
 
-KernelCase StepPricer::host_copy(std::int64_t tokens_per_gpu) const {
-  return copy_case("device_to_host", kBf16Bytes * tokens_per_gpu * model_.hidden_size);
+const PricedKernel& StepPricer::stage_send(std::int64_t tokens_per_gpu, int nodes) const {
+  return kernels_->send(nodes, kBf16Bytes * tokens_per_gpu * model_.hidden_size);
+}
+
+const PricedKernel& StepPricer::host_copy(std::int64_t tokens_per_gpu) const {
+  return kernels_->copy("device_to_host", kBf16Bytes * tokens_per_gpu * model_.hidden_size);
 }
 
 // Layers with a window take no steps.
@@ -346,7 +349,7 @@ int StepPricer::ring_steps() const {
   return model_.windowed_layers() < 1 ? plan_.sequence.ring : 1;
 }
 
-CountedKernel StepPricer::hop_copies(std::int64_t tokens_per_gpu, bool is_backward) const {
+KernelPricer::Use StepPricer::hop_copies(std::int64_t tokens_per_gpu, bool is_backward) const {
   const HopCopies& copies =
       is_backward ? plan_.execution.kernels->hop_backward : plan_.execution.kernels->hop_forward;
   const AttentionShape shape = attention_shape(model_, plan_);
@@ -355,7 +358,7 @@ CountedKernel StepPricer::hop_copies(std::int64_t tokens_per_gpu, bool is_backwa
   const double bytes = values * shape.head_dim * static_cast<double>(tokens);
   // A device copy reads and writes every byte.
   const std::int64_t of_one = std::llround(bytes / 2 / copies.launches);
-  return {copy_case("device", std::max<std::int64_t>(1, of_one)), copies.launches};
+  return {&kernels_->copy("device", std::max<std::int64_t>(1, of_one)), copies.launches};
 }
 
 // What a ring does beside attention and transfers.
@@ -365,13 +368,12 @@ RingPrice StepPricer::ring_alone(std::int64_t tokens_per_gpu, bool is_backward) 
   if (ring.steps == 1) return ring;
   const KernelStyle& style = *plan_.execution.kernels;
   const double n_hops = ring.steps - 1;
-  const CountedKernel copies = hop_copies(tokens_per_gpu, is_backward);
+  const KernelPricer::Use copies = hop_copies(tokens_per_gpu, is_backward);
   const Launches launched = style.ring + style.ring_hop * n_hops;
   ring.n_kernels = (is_backward ? launched.backward : launched.forward) + n_hops * copies.count;
   if (factors_.free_exchange.has(Cause::sequence)) return ring;
   const double n = (1 - model_.windowed_layers()) * n_hops * copies.count;
-  const PricedKernel& copy = kernels_->time(copies.kernel);
-  ring.copied = copy.estimate(n, factors_.linear_factor);
+  ring.copied = copies.kernel->estimate(n, factors_.linear_factor);
   ring.copies_ns = nanoseconds(ring.copied.time_s);
   return ring;
 }
@@ -388,7 +390,7 @@ void StepPricer::add_attention(RingPrice& ring, const LayerAttention& computed, 
   ring.windowed_ns = nanoseconds(computed.windowed_s);
   ring.stride = plan_.tp_degree * plan_.sequence.ulysses;
   if (factors_.free_exchange.has(Cause::sequence)) return;
-  const PricedKernel& transfer = kernels_->time(ring_send(tokens_per_gpu, is_backward));
+  const PricedKernel& transfer = ring_send(tokens_per_gpu, is_backward);
   ring.bytes = std::llround(stepping * kernel_bytes(transfer.kernel));
   ring.transfer_ns = nanoseconds(stepping * transfer.time_s);
   ring.transfers = transfer.estimate(stepping * (ring.steps - 1));
@@ -433,11 +435,11 @@ MicroBatchPrice StepPricer::with_attention(std::int64_t tokens, const PackAttent
   if (plan_.offload.activations && !factors_.free_exchange.has(Cause::states))
     price_host_copies(price, tokens_per_gpu);
   if (plan_.pp_degree > 1 && !factors_.free_exchange.has(Cause::pipeline)) {
-    const PricedKernel& between = kernels_->time(stage_send(tokens_per_gpu, 2));
+    const PricedKernel& between = stage_send(tokens_per_gpu, 2);
     price.stage_transfer_bytes = between.kernel.integer("bytes");
     price.stage_transfer_ns = nanoseconds(between.time_s);
     price.stage_transfer = between.estimate();
-    const PricedKernel& inside = kernels_->time(stage_send(tokens_per_gpu, 1));
+    const PricedKernel& inside = stage_send(tokens_per_gpu, 1);
     price.stage_transfer_in_node_ns = nanoseconds(inside.time_s);
     price.stage_transfer_in_node = inside.estimate();
   }
@@ -462,7 +464,7 @@ HostCosts StepPricer::host_costs() const {
 // Each copy runs beside the pass of its layer.
 void StepPricer::price_host_copies(MicroBatchPrice& price, std::int64_t tokens_per_gpu) {
   static const CurveName kCopy = curve_name(copy_case("device_to_host", 1));
-  const PricedKernel& kernel = kernels_->time(host_copy(tokens_per_gpu));
+  const PricedKernel& kernel = host_copy(tokens_per_gpu);
   const std::int64_t copy_ns = nanoseconds(kernel.time_s);
   for (const LayerPhase behind : {LayerPhase::forward, LayerPhase::backward}) {
     for (const LayerKind kind : {LayerKind::dense, LayerKind::expert}) {

@@ -95,11 +95,11 @@ class StepPricer {
   AttentionWindow window() const;
   // Transfers of a micro-batch with so many tokens on each GPU: of one block of a ring, between two pipeline
   // stages, and of the input of a checkpointed layer to the host.
-  KernelCase ring_send(std::int64_t tokens_per_gpu, bool is_backward) const;
+  const PricedKernel& ring_send(std::int64_t tokens_per_gpu, bool is_backward) const;
   /// The copies of a hop of a ring (HopCopies).
-  CountedKernel hop_copies(std::int64_t tokens_per_gpu, bool is_backward) const;
-  KernelCase stage_send(std::int64_t tokens_per_gpu, int nodes) const;
-  KernelCase host_copy(std::int64_t tokens_per_gpu) const;
+  KernelPricer::Use hop_copies(std::int64_t tokens_per_gpu, bool is_backward) const;
+  const PricedKernel& stage_send(std::int64_t tokens_per_gpu, int nodes) const;
+  const PricedKernel& host_copy(std::int64_t tokens_per_gpu) const;
   /// Transfers of a ring in one layer, for a pack of so many tokens; 0 without a ring.
   AttentionCost ring_transfers(std::int64_t tokens);
   /// [pp_degree]: whether every GPU of a pipeline stage is in the same node as its counterpart in the next
@@ -135,6 +135,7 @@ class StepPricer {
   void book(PriceAccount& account, Cause cause, const PricedKernel& kernel, const TimeEstimate& known,
             double count = 1) const;
   int ring_nodes() const;
+  std::int64_t ring_bytes(std::int64_t tokens_per_gpu, bool is_backward) const;
   int ring_steps() const;
   StatesPrice price_states(int chunk);
   // GPUs among which states travel, and the nodes that they are in.

@@ -277,9 +277,9 @@ TEST_CASE("The kernels of a schedule are those that its simulated steps ask the 
     // Both ways between stages are priced, though all stages may be in one node or all in others.
     const std::vector<bool> in_node = simulated.sends_in_node();
     const auto n_in_node = std::count(in_node.begin(), in_node.end() - 1, true);
-    if (plan.pp_degree > 1 && n_in_node == 0) asked.erase(simulated.stage_send(1024, 1).text());
+    if (plan.pp_degree > 1 && n_in_node == 0) asked.erase(simulated.stage_send(1024, 1).kernel.text());
     if (plan.pp_degree > 1 && n_in_node == plan.pp_degree - 1)
-      asked.erase(simulated.stage_send(1024, 2).text());
+      asked.erase(simulated.stage_send(1024, 2).kernel.text());
     if (plan.execution.overlaps_tensor) {
       // The pieces of products beside communication are asked for, too.
       CHECK(std::ranges::includes(asked, listed));

@@ -148,8 +148,8 @@ TEST_CASE("A hop of a ring joins results and takes halves of blocks") {
   const double backward_bytes =
       queries * (6 * 0.75 + 3 * 0.5 * 0.5 * 4) + keys_and_values * (6 * 0.75 + 0.5 * 0.5 * 4);
   for (const bool is_backward : {false, true}) {
-    const CountedKernel copies = pricer.hop_copies(1000, is_backward);
-    CHECK(2 * copies.count * static_cast<double>(copies.kernel.integer("bytes")) ==
+    const KernelPricer::Use copies = pricer.hop_copies(1000, is_backward);
+    CHECK(2 * copies.count * static_cast<double>(copies.kernel->kernel.integer("bytes")) ==
           Approx(is_backward ? backward_bytes : forward_bytes));
   }
 }

@@ -103,7 +103,8 @@ TEST_CASE("A search keeps to the ZeRO stages that it is given, and rows with the
           "[plain]") {
   const TempFolder folder;
   const Report report = compare_strategies(searched_scenario(
-      folder, {.strategies = R"({"name": "one", "strategy": "isf", "plan": "auto", "zero_stages": [1]},
+      folder, {.packing = kSavesNothing,
+               .strategies = R"({"name": "one", "strategy": "isf", "plan": "auto", "zero_stages": [1]},
                                 {"name": "three", "strategy": "isf", "plan": "auto", "zero_stages": [3]},
                                 {"name": "free", "strategy": "isf", "plan": "auto"},
                                 {"name": "free ffd", "strategy": "ffd", "plan": "auto", "zero_stages": [3, 2, 1]})"}));
@@ -119,7 +120,8 @@ TEST_CASE("A search keeps to the ZeRO stages that it is given, and rows with the
 TEST_CASE("A search tries the shard degrees that it is given, and those only", "[plain]") {
   const TempFolder folder;
   const Report report = compare_strategies(searched_scenario(
-      folder, {.strategies =
+      folder, {.packing = kSavesNothing,
+               .strategies =
                    R"({"name": "whole", "strategy": "isf", "plan": "auto", "zero_stages": [3]},
               {"name": "node", "strategy": "isf", "plan": "auto", "zero_stages": [3], "shard_degrees": [8]},
               {"name": "both", "strategy": "isf", "plan": "auto", "zero_stages": [3], "shard_degrees": [8, 0]})"}));
@@ -181,8 +183,9 @@ TEST_CASE("A strategy may have a ZeRO stage and parallelism of its own") {
 
 TEST_CASE("Strategies whose packs are not full accumulate as many as make up an iteration", "[plain]") {
   const TempFolder folder;
-  const Report report = compare_strategies(searched_scenario(
-      folder, {.packing = R"(, "plan": "auto")", .strategies = R"({"strategy": "isf"}, {"strategy": "none"},
+  const Report report = compare_strategies(
+      searched_scenario(folder, {.packing = R"(, "plan": "auto")" + kSavesNothing,
+                                 .strategies = R"({"strategy": "isf"}, {"strategy": "none"},
                                             {"strategy": "longalign_sorted"})"}));
   for (const StrategyResult& run : report.runs) {
     CAPTURE(run.name, run.iterations);
@@ -193,7 +196,8 @@ TEST_CASE("Strategies whose packs are not full accumulate as many as make up an 
 TEST_CASE("Where nothing fits, a row has the plan that lacks least memory of all that were searched") {
   const TempFolder folder;
   Scenario scenario = searched_scenario(
-      folder, {.strategies = R"({"strategy": "isf", "plan": "auto"}, {"strategy": "planner"},
+      folder, {.packing = kSavesNothing,
+               .strategies = R"({"strategy": "isf", "plan": "auto"}, {"strategy": "planner"},
                                 {"name": "given", "strategy": "isf", "plan": "auto", "zero_stages": [1],
                                  "parallelism": {"tp_degree": 1, "pp_degree": 1}})"});
   scenario.cluster.gpu.memory_bytes /= 40;
@@ -211,7 +215,8 @@ TEST_CASE("Where nothing fits, a row has the plan that lacks least memory of all
 TEST_CASE("A strategy for which no plan fits is a row that says what is missing", "[plain]") {
   const TempFolder folder;
   const Scenario scenario = searched_scenario(
-      folder, {.strategies = R"({"strategy": "isf", "plan": "auto"}, {"strategy": "flexsp", "plan": "auto"},
+      folder, {.packing = kSavesNothing,
+               .strategies = R"({"strategy": "isf", "plan": "auto"}, {"strategy": "flexsp", "plan": "auto"},
                                 {"strategy": "hbp", "plan": "auto"})"});
   folder.write("lengths.csv", "tokens\n6000000\n2000\n");
   for (const StrategyResult& run : compare_strategies(scenario).runs) {
@@ -290,8 +295,9 @@ TEST_CASE("A search leaves out what the code of a strategy cannot run") {
   const TempFolder folder;
   const std::string hybrid = R"({"strategy": "megatron_hybrid_cp", "plan": "auto"})";
   const Report report = compare_strategies(searched_scenario(
-      folder,
-      {.nodes = 2, .strategies = hybrid + R"(, {"strategy": "megatron_dynamic_cp", "plan": "auto"})"}));
+      folder, {.nodes = 2,
+               .packing = kSavesNothing,
+               .strategies = hybrid + R"(, {"strategy": "megatron_dynamic_cp", "plan": "auto"})"}));
   for (const StrategyResult& run : report.runs) CHECK(run.plan.zero_stage <= 1);
   CHECK(report.runs.front().plan.pp_degree == 1);
   const Scenario latent =

@@ -18,7 +18,7 @@ Scenario job_on(const TempFolder& folder, const std::string& cluster) {
     "training": {"tokens_per_iteration": 524288, "epochs": 1, "zero_stage": 1},
     "lengths": {"mix": [{"source": "tulu3_like_939344.npy", "count": 10000},
                         {"source": "longcite_like_2k.csv", "count": 50}]},
-    "packing": {"over_long": "error", "last_iteration": "shorten"},
+    "packing": {"over_long": "error", "last_iteration": "shorten", "virtual_stage_counts": [1], "checkpointing_kinds": ["full"], "offloads": ["none"]},
     "strategies": [{"strategy": "isf", "plan": "auto", "zero_stages": [1, 3], "capacity_tokens": 131072},
                    {"strategy": "hbp", "plan": "auto", "zero_stages": [1, 3], "capacity_tokens": 131072}]})"),
                        kData);

@@ -304,6 +304,8 @@ TEST_CASE("a plan for the mixture of the start holds the longest draw of the run
       {.mixing = R"({"policy": "recorded", "trace": "trace.jsonl", "draws": 2000, "update_every_steps": 4})",
        .strategies = R"({"strategy": "isf", "plan": "auto", "capacity_tokens": 16384},
                                          {"strategy": "planner", "mixture_plan": "prior", "capacity_tokens": 16384})",
+       .packing = R"({"over_long": "error", "tp_degrees": [1], "pp_degrees": [1],
+                      "checkpointing_kinds": ["full"], "offloads": ["none"]})",
        .trace = R"({"step": 0, "probabilities": {"subsets": {"short": 1, "long": 0}}})"
                 "\n"
                 R"({"step": 8, "probabilities": {"subsets": {"short": 0.5, "long": 0.5}}})"

@@ -357,7 +357,8 @@ TEST_CASE("solved batches of all epochs are charged each where it is trained") {
 TEST_CASE("a searched plan, too, is packed anew in each epoch", "[plain]") {
   const TempFolder folder;
   const Scenario scenario =
-      load_job(folder, {.packing = R"("plan": "auto", "last_iteration": "shorten", "capacity_tokens": 16384)",
+      load_job(folder, {.packing = R"("plan": "auto", "last_iteration": "shorten", "capacity_tokens": 16384,
+        "tp_degrees": [1], "pp_degrees": [1], "checkpointing_kinds": ["full"], "offloads": ["none"])",
                         .strategies = R"({"strategy": "isf", "zero_stages": [2, 3]},
     {"strategy": "planner", "zero_stages": [2, 3]}, {"strategy": "hbp", "zero_stages": [3]})"});
   const Report same = report_of(scenario, false);

@@ -8,6 +8,7 @@
 
 #include "scenarios/loader/lengths/draw_lengths.hpp"
 #include "scenarios/loader/load_scenario.hpp"
+#include "scenarios/search_space/search_dimensions.hpp"
 #include "tests/paths.hpp"
 #include "tests/scenarios/temp_folder.hpp"
 #include "tests/shipped_data.hpp"
@@ -41,6 +42,14 @@ inline std::vector<std::string> shipped_scenarios() {
   }
   std::ranges::sort(paths);
   return paths;
+}
+
+/// Leaves a search the plans of a scenario's own parallelism, for tests of something else.
+inline void search_little(Scenario& scenario) {
+  for (packsim::StrategySpec& spec : scenario.strategies) {
+    for (const packsim::SearchDimension* dimension : packsim::kSearchDimensions)
+      spec.*dimension->said = {dimension->value(base_plan(scenario, spec))};
+  }
 }
 
 /// A shipped scenario on so much of its data.

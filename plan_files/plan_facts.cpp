@@ -43,6 +43,10 @@ void for_each_fact(Facts& facts, const Visit& visit) {
   if (facts.virtual_stages > 0 || kReads<Facts>) visit("virtual_stages", facts.virtual_stages);
   if (!facts.checkpointing.empty() || kReads<Facts>) visit("checkpointing", facts.checkpointing);
   if (!facts.offload.empty() || kReads<Facts>) visit("offload", facts.offload);
+  if (!facts.precision.empty() || kReads<Facts>) visit("precision", facts.precision);
+  if (facts.shard_degree >= 0 || kReads<Facts>) visit("shard_degree", facts.shard_degree);
+  if (facts.mlp_tiles > 0 || kReads<Facts>) visit("mlp_tiles", facts.mlp_tiles);
+  if (facts.loss_tiles > 0 || kReads<Facts>) visit("loss_tiles", facts.loss_tiles);
   visit("epochs", facts.epochs);
   visit("tokens_per_iteration", facts.tokens_per_iteration);
   visit("over_long", facts.over_long);
@@ -111,8 +115,9 @@ class KeysOfFacts {
 };
 
 // What the first files do not say.
-constexpr std::array<std::string_view, 4> kLaterFacts = {"ep_degree", "virtual_stages", "checkpointing",
-                                                         "offload"};
+constexpr std::array<std::string_view, 8> kLaterFacts = {"ep_degree", "virtual_stages", "checkpointing",
+                                                         "offload",   "precision",      "shard_degree",
+                                                         "mlp_tiles", "loss_tiles"};
 
 class FactReader {
  public:

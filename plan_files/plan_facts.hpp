@@ -27,9 +27,13 @@ struct PlanFacts {
   int pp_degree = 1;
   int ep_degree = 1;
   int zero_stage = 0;
-  int virtual_stages = 0;     ///< of the pipeline; 0: not said, as the next two in first files
+  int virtual_stages = 0;     ///< of the pipeline; 0: not said, as the next ones in first files
   std::string checkpointing;  ///< what a checkpointed layer recomputes, as in a scenario; empty: not said
   std::string offload;        ///< what is in host memory, words joined by " + "; empty: not said
+  std::string precision;      ///< of matrix products; empty: not said
+  int shard_degree = -1;      ///< of ZeRO, 0: all GPUs with the same weights; -1: not said
+  int mlp_tiles = 0;          ///< 0: not said
+  int loss_tiles = 0;
   int epochs = 1;
   std::int64_t tokens_per_iteration = 0;  ///< that was asked for; 0: none
   OverLong over_long = OverLong::error;

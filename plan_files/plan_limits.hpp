@@ -11,6 +11,7 @@ namespace packsim {
 inline constexpr std::int64_t kMostPlanEpochs = 1 << 16;
 inline constexpr std::size_t kMostPlanGroups = 1 << 16;  ///< PlanPlacedPack::group has 16 bits
 inline constexpr std::uint32_t kMostPlanLayers = 1 << 16;
+inline constexpr std::int64_t kMostPlanTiles = 1 << 16;
 /// Where samples are cut, those that are left out are not in the file. It may say so many, and so many more
 /// for each item.
 inline constexpr std::int64_t kMostAbsentSamples = 1 << 20;

@@ -26,6 +26,9 @@ void check_facts(const PlanTables& tables, Mistakes& mistakes) {
   expect("ep_degree", facts.ep_degree, 1, kMostGpus);
   expect("zero_stage", facts.zero_stage, 0, 3);
   expect("virtual_stages", facts.virtual_stages, 0, kMostPlanLayers);
+  expect("shard_degree", facts.shard_degree, -1, kMostGpus);
+  expect("mlp_tiles", facts.mlp_tiles, 0, kMostPlanTiles);
+  expect("loss_tiles", facts.loss_tiles, 0, kMostPlanTiles);
   expect("epochs", facts.epochs, 1, kMostPlanEpochs);
   expect("tokens_per_iteration", facts.tokens_per_iteration, 0, kMostTokensPerIteration);
   expect("pad_multiple_tokens", facts.pad_multiple_tokens, 1, kLongestCapacityTokens);

@@ -55,6 +55,9 @@ struct StrategySpec : Policies {
   std::vector<int> ep_degrees = {};
   std::vector<int> checkpointing_kinds = {};
   std::vector<int> offloads = {};
+  std::vector<int> mlp_tile_counts = {};
+  std::vector<int> loss_tile_counts = {};
+  std::vector<int> precisions = {};
   /// Longest sample, for the same strategies; if not set, the longest that fits in memory. The loader sets it
   /// to the largest capacity of the scenario's other strategies where the file does not.
   std::optional<std::int64_t> longest_tokens = {};

@@ -96,7 +96,8 @@ std::string space_text(const Scenario& scenario, std::span<const ParallelPlan> p
     const std::vector<std::string> values = values_of(*dimension, plans);
     const bool has_words = find_plan_key(dimension->plan_key)->option.words != nullptr;
     const bool is_default = values.size() == 1 && dimension->value(plans.front()) == dimension->value({});
-    if (is_default && (has_words || dimension == &kVirtualStages)) continue;
+    const bool is_usual = has_words || dimension->usual == nullptr || dimension == &kVirtualStages;
+    if (is_default && is_usual) continue;
     std::string& text = texts.emplace_back(dimension->shown);
     if (has_words && values.size() > 1) continue;
     text += " " + values.front();

@@ -35,6 +35,7 @@ bool says_states(const PlanFacts& facts) {
 
 constexpr std::string_view kCheckpointing = "checkpointing";
 constexpr std::string_view kOffload = "offload";
+constexpr std::string_view kPrecision = "precision";
 
 std::string text_of(const ParallelPlan& plan, std::string_view key) {
   return plan_value_text(find_plan_key(key)->get(plan));
@@ -70,6 +71,10 @@ ParallelPlan plan_of_facts(const ParallelPlan& own, const PlanFacts& facts) {
   if (facts.virtual_stages > 0) set(kVirtualStages, facts.virtual_stages);
   set_text(plan, kCheckpointing, facts.checkpointing);
   set_text(plan, kOffload, facts.offload);
+  set_text(plan, kPrecision, facts.precision);
+  if (facts.shard_degree >= 0) set(kShardDegrees, facts.shard_degree);
+  if (facts.mlp_tiles > 0) set(kMlpTiles, facts.mlp_tiles);
+  if (facts.loss_tiles > 0) set(kLossTiles, facts.loss_tiles);
   return plan;
 }
 
@@ -121,6 +126,10 @@ std::vector<std::byte> plan_file_of(const Scenario& scenario, const StrategySpec
   facts.virtual_stages = plan.plans.front().virtual_stages;
   facts.checkpointing = text_of(plan.plans.front(), kCheckpointing);
   facts.offload = text_of(plan.plans.front(), kOffload);
+  facts.precision = text_of(plan.plans.front(), kPrecision);
+  facts.shard_degree = plan.plans.front().shard_degree;
+  facts.mlp_tiles = plan.plans.front().mlp_tiles;
+  facts.loss_tiles = plan.plans.front().loss_tiles;
   facts.tokens_per_iteration = scenario.training.tokens_per_iteration;
   facts.over_long = spec.over_long;
   facts.empty = spec.empty;

@@ -90,6 +90,10 @@ std::vector<ParallelPlan> base_plans(const Scenario& scenario, const StrategySpe
 std::vector<ParallelPlan> some_base_plans(const Scenario& scenario, const StrategySpec& spec) {
   std::vector<ParallelPlan> plans = base_plans(scenario, spec);
   if (!plans.empty()) return plans;
+  const std::string mistake = mistake_of_space(scenario, spec, without_groups(base_plan(scenario, spec)));
+  if (!mistake.empty())
+    throw std::invalid_argument("plan: expected values that the model and the cluster allow, got none: " +
+                                mistake);
   const std::vector<PlanMistake> mistakes =
       trainer_mistakes(scenario.trainer.get(), scenario.model, base_plan(scenario, spec));
   throw std::invalid_argument(fmt::format("plan: expected values that {}, got none{}",

@@ -4,6 +4,7 @@
 #include <map>
 #include <ranges>
 #include <set>
+#include <string>
 #include <utility>
 
 #include "models/plan/plan_key.hpp"
@@ -51,8 +52,11 @@ std::vector<std::string> values_of(const SearchDimension& dimension, std::span<c
   return {texts.begin(), texts.end()};
 }
 
-std::vector<ParallelPlan> plans_of_space(const Scenario& scenario, const StrategySpec& spec,
-                                         const ParallelPlan& plan) {
+namespace {
+
+// The plans that have a value of every dimension, whatever allows them.
+std::vector<ParallelPlan> all_of_space(const Scenario& scenario, const StrategySpec& spec,
+                                       const ParallelPlan& plan) {
   std::vector<ParallelPlan> plans = {plan};
   for (const SearchDimension* dimension : kSearchDimensions) {
     const std::vector<int> values = searched_values(*dimension, scenario, spec);
@@ -66,6 +70,14 @@ std::vector<ParallelPlan> plans_of_space(const Scenario& scenario, const Strateg
     }
     plans = std::move(wider);
   }
+  return plans;
+}
+
+}  // namespace
+
+std::vector<ParallelPlan> plans_of_space(const Scenario& scenario, const StrategySpec& spec,
+                                         const ParallelPlan& plan) {
+  std::vector<ParallelPlan> plans = all_of_space(scenario, spec, plan);
   const PlanLimits& limits = strategy_of(spec).plan_limits;
   std::erase_if(plans, [&](const ParallelPlan& one) {
     return !can_run(limits, scenario.model, one) ||
@@ -73,6 +85,16 @@ std::vector<ParallelPlan> plans_of_space(const Scenario& scenario, const Strateg
            !trainer_mistakes(scenario.trainer.get(), scenario.model, one).empty();
   });
   return plans;
+}
+
+std::string mistake_of_space(const Scenario& scenario, const StrategySpec& spec, const ParallelPlan& plan) {
+  std::string first;
+  for (const ParallelPlan& one : all_of_space(scenario, spec, plan)) {
+    const std::vector<PlanMistake> mistakes = plan_mistakes(scenario.model, scenario.cluster, one);
+    if (mistakes.empty()) return "";
+    if (first.empty()) first = mistakes.front().text();
+  }
+  return first;
 }
 
 }  // namespace packsim

@@ -7,8 +7,11 @@
 
 #include "scenarios/search_space/checkpointing_kinds.hpp"
 #include "scenarios/search_space/expert_degrees.hpp"
+#include "scenarios/search_space/loss_tiles.hpp"
+#include "scenarios/search_space/mlp_tiles.hpp"
 #include "scenarios/search_space/offloads.hpp"
 #include "scenarios/search_space/pipeline_degrees.hpp"
+#include "scenarios/search_space/precisions.hpp"
 #include "scenarios/search_space/shard_degrees.hpp"
 #include "scenarios/search_space/tensor_degrees.hpp"
 #include "scenarios/search_space/virtual_stages.hpp"
@@ -17,9 +20,10 @@
 namespace packsim {
 
 /// All dimensions. Each may look at what those before it have set.
-inline constexpr std::array<const SearchDimension*, 8> kSearchDimensions = {
-    &kTensorDegrees, &kPipelineDegrees, &kVirtualStages,      &kExpertDegrees,
-    &kShardDegrees,  &kZeroStages,      &kCheckpointingKinds, &kOffloads};
+inline constexpr std::array<const SearchDimension*, 11> kSearchDimensions = {
+    &kTensorDegrees, &kPipelineDegrees,    &kVirtualStages, &kExpertDegrees, &kShardDegrees,
+    &kZeroStages,    &kSearchedPrecisions, &kMlpTiles,      &kLossTiles,     &kCheckpointingKinds,
+    &kOffloads};
 
 /// The plan whose checkpointed layers are recomputed whole.
 ParallelPlan with_whole_layers(ParallelPlan plan);
@@ -38,5 +42,7 @@ std::vector<std::string> values_of(const SearchDimension& dimension, std::span<c
 /// allow.
 std::vector<ParallelPlan> plans_of_space(const Scenario& scenario, const StrategySpec& spec,
                                          const ParallelPlan& plan);
+/// Why model and cluster allow none of these plans, by the first one; empty if they allow some.
+std::string mistake_of_space(const Scenario& scenario, const StrategySpec& spec, const ParallelPlan& plan);
 
 }  // namespace packsim

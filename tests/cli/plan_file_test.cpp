@@ -110,6 +110,32 @@ TEST_CASE("A plan of another ZeRO stage than the scenario's is replayed at its o
   CHECK(replayed.runs[0].groups[0].zero_stage == zero_stage);
 }
 
+TEST_CASE("A searched number format, shard degree and tiles are those of the replay", "[plain]") {
+  const TempFolder folder;
+  Scenario scenario = thinned_scenario(scenario_path("llama3.1-8b-real-mixture-128k"), 2, folder);
+  keep_strategies(scenario, {"isf"});
+  search_little(scenario);
+  StrategySpec& searched = scenario.strategies[0];
+  searched.zero_stages = {3};
+  searched.shard_degrees = {8};
+  searched.precisions = {static_cast<int>(Precision::fp8_block)};
+  searched.mlp_tile_counts = {2};
+  searched.loss_tile_counts = {4};
+  const std::string path = folder.write("a.plan", "");
+  RunOptions options;
+  options.planned = [&](const StrategySpec& spec, const PlannedStrategy& plan,
+                        std::span<const std::int32_t> lengths_tokens) {
+    write_file(path, plan_file_of(scenario, spec, plan, lengths_tokens, "0", "stable"));
+  };
+  const Report written = compare_strategies(scenario, options);
+  const Report replayed = replay_schedule_file(scenario, path, {});
+  CHECK(replayed.runs[0].times->gpu_days == written.runs[0].times->gpu_days);
+  CHECK(replayed.runs[0].plan.precision == Precision::fp8_block);
+  CHECK(replayed.runs[0].plan.shard_degree == 8);
+  CHECK(replayed.runs[0].plan.mlp_tiles == 2);
+  CHECK(replayed.runs[0].plan.loss_tiles == 4);
+}
+
 TEST_CASE("The program writes, shows and replays plans") {
   const TemporaryFolder folder;
   write_text(folder / "lengths.csv", "tokens\n100\n200\n300\n400\n500\n600\n700\n800\n");

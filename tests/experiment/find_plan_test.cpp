@@ -291,6 +291,43 @@ TEST_CASE("A search tries what saves memory, and is then faster where memory is 
   CHECK(one.bound->space.ends_with("ZeRO 1-3, GC operations and offload optimizer"));
 }
 
+TEST_CASE("A search tries the number formats and tiles that it is told, and those only") {
+  const TempFolder folder;
+  const Report report = compare_strategies(searched_scenario(
+      folder, {.model = "qwen2.5-7b",
+               .packing = R"(, "plan": "auto", "zero_stages": [3], "tp_degrees": [1], "pp_degrees": [1])" +
+                          kSavesNothing,
+               .strategies = R"({"name": "own", "strategy": "isf"},
+                        {"name": "fp8", "strategy": "isf", "precisions": ["fp8_block"]},
+                        {"name": "formats", "strategy": "isf", "precisions": ["bf16", "fp8_block"]},
+                        {"name": "tiled", "strategy": "isf", "mlp_tile_counts": [4], "loss_tile_counts": [8]},
+                        {"name": "tiles", "strategy": "isf", "mlp_tile_counts": [1, 4],
+                         "loss_tile_counts": [1, 8]})"}));
+  const auto gpu_days = [&](const std::string& name) { return run_named(report, name).times->gpu_days; };
+  CHECK(run_named(report, "own").plan.precision == Precision::bf16);
+  CHECK(run_named(report, "own").plan.loss_tiles == 1);
+  CHECK(run_named(report, "fp8").plan.precision == Precision::fp8_block);
+  CHECK(run_named(report, "tiled").plan.mlp_tiles == 4);
+  CHECK(run_named(report, "tiled").plan.loss_tiles == 8);
+  CHECK(gpu_days("formats") == std::min(gpu_days("own"), gpu_days("fp8")));
+  CHECK(gpu_days("tiles") <= std::min(gpu_days("own"), gpu_days("tiled")));
+  CHECK(run_named(report, "own").bound->space == "packs, SP, CP, TP 1, PP 1 and ZeRO 3");
+  CHECK(run_named(report, "formats").bound->space == "packs, SP, CP, TP 1, PP 1, ZeRO 3 and precision");
+  CHECK(run_named(report, "tiles").bound->space ==
+        "packs, SP, CP, TP 1, PP 1, ZeRO 3, MLP tiles 1-4 and loss tiles 1-8");
+  CHECK(run_named(report, "formats").bound->gpu_days < run_named(report, "own").bound->gpu_days);
+  CHECK(run_named(report, "tiles").bound->gpu_days <= run_named(report, "own").bound->gpu_days);
+}
+
+TEST_CASE("Values that model and cluster do not allow are refused with the reason") {
+  const TempFolder folder;
+  const Scenario scenario = searched_scenario(
+      folder, {.strategies = R"({"strategy": "isf", "plan": "auto", "tp_degrees": [8], "pp_degrees": [3]})"});
+  CHECK_THROWS_WITH(compare_strategies(scenario),
+                    Contains("plan: expected values that the model and the cluster allow, got none: ") &&
+                        Contains("pp_degree"));
+}
+
 TEST_CASE("A search leaves out what the code of a strategy cannot run") {
   const TempFolder folder;
   const std::string hybrid = R"({"strategy": "megatron_hybrid_cp", "plan": "auto"})";

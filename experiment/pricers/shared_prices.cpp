@@ -55,11 +55,11 @@ void ScenarioPricers::forget_interpolated() {
 void ScenarioPricers::forget_rare_plans() {
   constexpr std::size_t kMostPlans = 64;
   if (pricers_.size() > kMostPlans) {
-    std::vector<std::int64_t> counts;
-    for (const auto& [plan, known] : pricers_) counts.push_back(known.n_asked);
-    std::ranges::nth_element(counts, counts.begin() + kMostPlans, std::greater{});
-    const std::int64_t too_few = counts[kMostPlans];
-    std::erase_if(pricers_, [&](const auto& known) { return known.second.n_asked <= too_few; });
+    std::vector<Pricers::iterator> often;  // asked for most comes first
+    for (auto known = pricers_.begin(); known != pricers_.end(); ++known) often.push_back(known);
+    std::ranges::nth_element(often, often.begin() + kMostPlans, std::greater{},
+                             [](const auto& known) { return known->second.n_asked; });
+    for (std::size_t i = kMostPlans; i < often.size(); ++i) pricers_.erase(often[i]);
   }
   store_->forget_unused_grids();
 }

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "models/plan/plan_hash.hpp"
 #include "models/step/step_pricer.hpp"
 #include "scenarios/scenario.hpp"
+#include "scenarios/search_space/plan_hash.hpp"
 #include "sim/run/plan_cost.hpp"
 
 namespace packsim {
@@ -42,7 +42,8 @@ class ScenarioPricers {
     std::unique_ptr<StepPricer> pricer;
     std::int64_t n_asked = 0;
   };
-  std::unordered_map<ParallelPlan, KnownPricer, PlanHash> pricers_;  // by the plan without checkpointing
+  using Pricers = std::unordered_map<ParallelPlan, KnownPricer, PlanHash>;
+  Pricers pricers_;  // by the plan without checkpointing
   const PlanCost& cost_at(const ParallelPlan& plan, std::int64_t capacity_tokens, int points_per_octave);
   using CostsByLength = std::map<std::pair<std::int64_t, int>, PlanCost>;  // and by points_per_octave
   std::unordered_map<ParallelPlan, CostsByLength, PlanHash> costs_;        // references to costs stay valid

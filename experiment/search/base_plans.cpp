@@ -26,10 +26,11 @@ bool are_executed_alike(const ParallelPlan& one, ParallelPlan other) {
          one.precision == other.precision;
 }
 
-// The strategy, whose search tries what another one's does, but for the ZeRO stages.
+// The strategy, whose search tries what another one's does, but for the ZeRO stages and number formats.
 StrategySpec with_space_of(const Scenario& scenario, StrategySpec spec, const StrategySpec& other) {
   for (const SearchDimension* dimension : kSearchDimensions) {
-    if (dimension != &kZeroStages) spec.*dimension->said = searched_values(*dimension, scenario, other);
+    if (dimension != &kZeroStages && dimension != &kSearchedPrecisions)
+      spec.*dimension->said = searched_values(*dimension, scenario, other);
   }
   return spec;
 }

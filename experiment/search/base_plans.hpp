@@ -16,8 +16,8 @@ std::vector<int> choice_of_zero_stages(const Scenario& scenario, const StrategyS
 /// that may use the packs of others also starts from their plans, if these execute steps in the same way.
 std::vector<ParallelPlan> base_plans(const Scenario& scenario, const StrategySpec& spec);
 
-/// The same. Throws std::invalid_argument if there is none, as the strategy, or the scenario's trainer, can
-/// run none of them.
+/// The same. Throws std::invalid_argument with the reason if there is none: model and cluster allow none, or
+/// the strategy's code or the scenario's trainer can run none.
 std::vector<ParallelPlan> some_base_plans(const Scenario& scenario, const StrategySpec& spec);
 
 /// Of the plans that a search starts from, those that need more memory than this one, and no more time where

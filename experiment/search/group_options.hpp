@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "models/parallel_plan.hpp"
-#include "models/plan/plan_hash.hpp"
 #include "scenarios/scenario.hpp"
+#include "scenarios/search_space/plan_hash.hpp"
 
 namespace packsim {
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "experiment/pricers/shared_prices.hpp"
-#include "models/plan/plan_hash.hpp"
 #include "planning/bound/lower_bound.hpp"
+#include "scenarios/search_space/plan_hash.hpp"
 
 namespace packsim {
 

@@ -14,10 +14,7 @@ inline constexpr SearchDimension kExpertDegrees = {
         [](const Scenario& scenario, const ParallelPlan&) {
           return scenario.model.has_experts() ? divisors(scenario.cluster.n_gpus()) : std::vector<int>{1};
         },
-    .value = [](const ParallelPlan& plan) { return plan.ep_degree; },
-    .with = [](ParallelPlan plan, int value, bool, const ParallelPlan&) -> std::optional<ParallelPlan> {
-      plan.ep_degree = value;
-      return plan;
-    }};
+    .value = value_of_field<&ParallelPlan::ep_degree>,
+    .with = with_field<&ParallelPlan::ep_degree>};
 
 }  // namespace packsim

@@ -6,16 +6,12 @@ namespace packsim {
 
 /// Number formats of matrix products. They change what a model learns, so only the plan's own, unless more
 /// are said.
-inline constexpr SearchDimension kSearchedPrecisions = {
-    .key = "precisions",
-    .plan_key = "precision",
-    .shown = "precision",
-    .said = &StrategySpec::precisions,
-    .usual = nullptr,
-    .value = [](const ParallelPlan& plan) { return static_cast<int>(plan.precision); },
-    .with = [](ParallelPlan plan, int value, bool, const ParallelPlan&) -> std::optional<ParallelPlan> {
-      plan.precision = static_cast<Precision>(value);
-      return plan;
-    }};
+inline constexpr SearchDimension kSearchedPrecisions = {.key = "precisions",
+                                                        .plan_key = "precision",
+                                                        .shown = "precision",
+                                                        .said = &StrategySpec::precisions,
+                                                        .usual = nullptr,
+                                                        .value = value_of_field<&ParallelPlan::precision>,
+                                                        .with = with_field<&ParallelPlan::precision>};
 
 }  // namespace packsim

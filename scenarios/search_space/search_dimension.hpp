@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "packing/options/limits.hpp"
@@ -27,6 +28,17 @@ struct SearchDimension {
   std::optional<ParallelPlan> (*with)(ParallelPlan plan, int value, bool is_said,
                                       const ParallelPlan& own) = nullptr;
 };
+
+/// `value` and `with` of a dimension that is a field of the plan and changes nothing else.
+template <auto field>
+int value_of_field(const ParallelPlan& plan) {
+  return static_cast<int>(plan.*field);
+}
+template <auto field>
+std::optional<ParallelPlan> with_field(ParallelPlan plan, int value, bool, const ParallelPlan&) {
+  plan.*field = static_cast<std::remove_cvref_t<decltype(plan.*field)>>(value);
+  return plan;
+}
 
 /// All numbers that divide another, ascending.
 inline std::vector<int> divisors(int number) {

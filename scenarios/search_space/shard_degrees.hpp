@@ -6,16 +6,12 @@ namespace packsim {
 
 /// GPUs over which ZeRO spreads states, for hybrid sharding; 0: all. Only the plan's own, unless more are
 /// said.
-inline constexpr SearchDimension kShardDegrees = {
-    .key = "shard_degrees",
-    .plan_key = "shard_degree",
-    .shown = {},
-    .said = &StrategySpec::shard_degrees,
-    .usual = nullptr,
-    .value = [](const ParallelPlan& plan) { return plan.shard_degree; },
-    .with = [](ParallelPlan plan, int value, bool, const ParallelPlan&) -> std::optional<ParallelPlan> {
-      plan.shard_degree = value;
-      return plan;
-    }};
+inline constexpr SearchDimension kShardDegrees = {.key = "shard_degrees",
+                                                  .plan_key = "shard_degree",
+                                                  .shown = {},
+                                                  .said = &StrategySpec::shard_degrees,
+                                                  .usual = nullptr,
+                                                  .value = value_of_field<&ParallelPlan::shard_degree>,
+                                                  .with = with_field<&ParallelPlan::shard_degree>};
 
 }  // namespace packsim

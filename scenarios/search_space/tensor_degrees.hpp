@@ -12,10 +12,7 @@ inline constexpr SearchDimension kTensorDegrees = {
     .said = &StrategySpec::tp_degrees,
     .usual = [](const Scenario& scenario,
                 const ParallelPlan&) { return divisors(scenario.cluster.gpus_per_node); },
-    .value = [](const ParallelPlan& plan) { return plan.tp_degree; },
-    .with = [](ParallelPlan plan, int value, bool, const ParallelPlan&) -> std::optional<ParallelPlan> {
-      plan.tp_degree = value;
-      return plan;
-    }};
+    .value = value_of_field<&ParallelPlan::tp_degree>,
+    .with = with_field<&ParallelPlan::tp_degree>};
 
 }  // namespace packsim

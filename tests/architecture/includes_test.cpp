@@ -64,11 +64,11 @@ const std::map<std::string, Names> kStandard = {
     {"vector", {"vector"}},
 };
 
-bool is_identifier(std::string_view word) {
-  return std::isalpha(word.front()) != 0 || word.front() == '_';
-}
 bool is_letter(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+}
+bool is_identifier(std::string_view word) {
+  return is_letter(word.front()) && std::isdigit(static_cast<unsigned char>(word.front())) == 0;
 }
 
 // CamelCase or kCamelCase, as our types and constants are written.

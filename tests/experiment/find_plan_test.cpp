@@ -302,11 +302,13 @@ TEST_CASE("A search tries the number formats and tiles that it is told, and thos
                         {"name": "formats", "strategy": "isf", "precisions": ["bf16", "fp8_block"]},
                         {"name": "tiled", "strategy": "isf", "mlp_tile_counts": [4], "loss_tile_counts": [8]},
                         {"name": "tiles", "strategy": "isf", "mlp_tile_counts": [1, 4],
-                         "loss_tile_counts": [1, 8]})"}));
+                         "loss_tile_counts": [1, 8]}, {"strategy": "planner"})"}));
   const auto gpu_days = [&](const std::string& name) { return run_named(report, name).times->gpu_days; };
   CHECK(run_named(report, "own").plan.precision == Precision::bf16);
   CHECK(run_named(report, "own").plan.loss_tiles == 1);
   CHECK(run_named(report, "fp8").plan.precision == Precision::fp8_block);
+  // It takes the others' parallelism, and not their formats.
+  CHECK(run_named(report, "planner").plan.precision == Precision::bf16);
   CHECK(run_named(report, "tiled").plan.mlp_tiles == 4);
   CHECK(run_named(report, "tiled").plan.loss_tiles == 8);
   CHECK(gpu_days("formats") == std::min(gpu_days("own"), gpu_days("fp8")));

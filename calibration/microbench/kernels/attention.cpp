@@ -1,8 +1,8 @@
 #include "calibration/microbench/kernels/attention.hpp"
 
 #include <cudnn_frontend.h>
-#include <array>
 
+#include <array>
 #include <cmath>
 #include <tuple>
 #include <unordered_map>

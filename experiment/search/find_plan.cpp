@@ -114,7 +114,7 @@ class Search {
     }
     refine(final_trials, kFinalParts, 1);
     for (const TriedPlan& tried : trials.tried()) {
-      if (tried.candidate.is_usual) final_trials.add(tried.candidate, search_);
+      if (is_own_usual(tried)) final_trials.add(tried.candidate, search_);
     }
     const std::vector<PlanCandidate> close = close_rivals(final_trials);
     std::optional<StrategySpec> best = choose(final_trials, second_tokens, epochs);
@@ -134,6 +134,11 @@ class Search {
   }
 
  private:
+  // Reports list the usual plan of the strategy that is searched, not those of its rivals.
+  bool is_own_usual(const TriedPlan& tried) const {
+    return tried.candidate.is_usual && tried.candidate.spec.strategy == spec_.strategy;
+  }
+
   Samples samples(std::span<const std::int32_t> lengths_tokens, bool are_some) const {
     return samples_of(lengths_tokens, longest_tokens_, spec_.over_long, are_some);
   }
@@ -330,7 +335,9 @@ class Search {
   }
 
   // The fastest plans that are worth a second look: the best ones of each strategy, but only one of several
-  // plans that take the same time, as those of strategies that pack alike do.
+  // plans that take the same time, as those of strategies that pack alike do. Of a strategy that mixes
+  // degrees, which forms each iteration by itself, few iterations say more: beside the best one and the next,
+  // only close ones.
   static std::vector<PlanCandidate> finalists(const Trials& trials) {
     std::vector<PlanCandidate> finalists;
     std::vector<double> seen_s;
@@ -338,7 +345,9 @@ class Search {
       const auto n_known = std::ranges::count_if(finalists, [&](const PlanCandidate& known) {
         return known.spec.strategy == tried.candidate.spec.strategy;
       });
-      if (tried.epoch_s > (1 + kFinalistFraction) * trials.tried().front().epoch_s) break;
+      const double above_best = tried.epoch_s / trials.tried().front().epoch_s - 1;
+      if (above_best > kFinalistFraction) break;
+      if (above_best > kCloseFraction && n_known >= 2 && mixes_degrees(tried.candidate.spec)) continue;
       const bool is_alike = std::ranges::find(seen_s, tried.epoch_s) != seen_s.end();
       if (is_alike || finalists.size() == kMostFinalists || n_known == kMostOfStrategy) continue;
       seen_s.push_back(tried.epoch_s);
@@ -383,8 +392,7 @@ class Search {
     });
     if (runner_up != trials.tried().end()) search_.runner_up = searched(*runner_up);
     for (const TriedPlan& tried : trials.tried()) {
-      if (tried.candidate.is_usual && tried.candidate.spec.strategy == spec_.strategy && !search_.usual)
-        search_.usual = searched(tried);
+      if (is_own_usual(tried) && !search_.usual) search_.usual = searched(tried);
     }
     return best.candidate.spec;
   }

@@ -28,12 +28,29 @@ struct GemmSides {
 };
 GemmSides sides_of(const KernelCase& kernel);
 
+struct GemmNumbers;
+/// gemm_model_s() of the product that has this size.
+double gemm_model_s(const GemmNumbers& numbers, const GemmSides& sides, double size);
+
 /// A measured shape near another one.
 struct GemmNeighbour {
   const KernelCurve* curve = nullptr;
   GemmSides sides;
   double distance = 0;
   double weight = 0;
+};
+
+struct GemmPoint {
+  double size = 0;
+  double time_s = 0;
+};
+
+/// What is known of a shape by the measured shapes near it.
+struct GemmSurroundings {
+  std::vector<GemmNeighbour> neighbours;
+  /// The model, times the ratio of the neighbours' times to it, at the sizes that they were measured at,
+  /// ascending. Time never falls with size. Empty without neighbours.
+  std::vector<GemmPoint> points;
 };
 
 /// Finds the measured shapes nearest to a shape, once for each, as pricing asks for many sizes of few shapes.
@@ -43,14 +60,14 @@ class GemmShapes {
   explicit GemmShapes(const HardwareProfile& profile) : profile_(&profile) {}
   /// The nearest shapes by the logarithms of the fixed sides. A curve of this very shape does not count: it
   /// is what the estimate goes beyond.
-  const std::vector<GemmNeighbour>& near(const KernelModel& model, const GemmSides& sides);
+  const GemmSurroundings& near(const KernelModel& model, const GemmSides& sides);
 
  private:
   const std::vector<GemmNeighbour>& measured(const KernelModel& model, bool over_k);
 
   const HardwareProfile* profile_;
   std::map<std::pair<const KernelModel*, bool>, std::vector<GemmNeighbour>> measured_;
-  std::map<std::tuple<const KernelModel*, bool, double, double>, std::vector<GemmNeighbour>> known_;
+  std::map<std::tuple<const KernelModel*, bool, double, double>, GemmSurroundings> known_;
 };
 
 }  // namespace packsim

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include "models/kernels/gemm_shapes.hpp"
 #include "models/kernels/kernel_times.hpp"
@@ -9,49 +8,21 @@
 namespace packsim {
 namespace {
 
-double model_s(const GemmNumbers& numbers, const GemmSides& sides, double size) {
-  const Gemm gemm = sides.at(size);
-  return gemm_model_s(numbers, gemm.m, gemm.n, gemm.k);
-}
-
-// The model, times the ratio of nearby shapes' times to it. That ratio holds beyond the ends of their curves.
-double corrected_s(const GemmNumbers& model, const std::vector<GemmNeighbour>& neighbours,
-                   const GemmSides& sides, double size) {
-  double log_ratio = 0;
-  for (const GemmNeighbour& neighbour : neighbours) {
-    const std::vector<CurvePoint>& points = neighbour.curve->points;
-    const double inside = std::clamp(size, points.front().size, points.back().size);
-    const BaseTime base = [&](double at) { return model_s(model, neighbour.sides, at); };
-    log_ratio +=
-        neighbour.weight * std::log(curve_time(*neighbour.curve, inside, base).time_s / base(inside));
-  }
-  return model_s(model, sides, size) * std::exp(log_ratio);
-}
-
-// The corrected model as a curve over the sizes that the neighbours were measured at, so that time never
-// falls with size; behind the last size it grows as the model does.
-double neighbour_curve_s(const KernelModel& fitted, const std::vector<GemmNeighbour>& neighbours,
-                         const GemmSides& sides, double size) {
+// The points near a shape as a curve. Behind the last one it grows as the model does.
+double neighbour_curve_s(const KernelModel& fitted, const GemmSurroundings& near, const GemmSides& sides,
+                         double size) {
   const GemmNumbers model = gemm_numbers(fitted);
-  std::set<double> sizes;
-  for (const GemmNeighbour& neighbour : neighbours) {
-    for (const CurvePoint& point : neighbour.curve->points) sizes.insert(point.size);
-  }
-  if (sizes.empty()) return model_s(model, sides, size);
-  double low_size = 0;
-  double low_s = 0;
-  for (const double at : sizes) {
-    const double time_s = std::max(low_s, corrected_s(model, neighbours, sides, at));
-    if (at >= size) {
-      if (low_size == 0 || at == size)
-        return time_s * model_s(model, sides, size) / model_s(model, sides, at);
-      const double part = std::log(size / low_size) / std::log(at / low_size);
-      return std::exp((1 - part) * std::log(low_s) + part * std::log(time_s));
-    }
-    low_size = at;
-    low_s = time_s;
-  }
-  return low_s * model_s(model, sides, size) / model_s(model, sides, low_size);
+  const auto grown_s = [&](const GemmPoint& from) {
+    return from.time_s * gemm_model_s(model, sides, size) / gemm_model_s(model, sides, from.size);
+  };
+  const std::vector<GemmPoint>& points = near.points;
+  if (points.empty()) return gemm_model_s(model, sides, size);
+  const auto high = std::ranges::lower_bound(points, size, {}, &GemmPoint::size);
+  if (high == points.end()) return grown_s(points.back());
+  if (high == points.begin() || high->size == size) return grown_s(*high);
+  const GemmPoint& low = *(high - 1);
+  const double part = std::log(size / low.size) / std::log(high->size / low.size);
+  return std::exp((1 - part) * std::log(low.time_s) + part * std::log(high->time_s));
 }
 
 // The error that leaving shapes out showed. It grows with the distance to the nearest shape beyond that of
@@ -75,13 +46,13 @@ Evidence evidence_of(const KernelModel& model, double outside) {
 }
 
 KernelTime shape_time(GemmShapes& shapes, const KernelModel& model, const GemmSides& sides) {
-  const std::vector<GemmNeighbour>& neighbours = shapes.near(model, sides);
+  const GemmSurroundings& near = shapes.near(model, sides);
   const double outside = outside_of(model, sides);
-  return {
-      .time_s = neighbour_curve_s(model, neighbours, sides, sides.size),
-      .relative_error = together(shape_error(model, neighbours), model.end_error * outside),
-      .evidence = evidence_of(model, outside),
-      .basis = "model of " + model.key + (neighbours.empty() ? "" : " with the nearest shapes' residuals")};
+  return {.time_s = neighbour_curve_s(model, near, sides, sides.size),
+          .relative_error = together(shape_error(model, near.neighbours), model.end_error * outside),
+          .evidence = evidence_of(model, outside),
+          .basis = "model of " + model.key +
+                   (near.neighbours.empty() ? "" : " with the nearest shapes' residuals")};
 }
 
 // A size beyond the end of the shape's own curve: the curve goes on as the shapes around it do.
@@ -89,13 +60,13 @@ KernelTime beyond_curve(GemmShapes& shapes, const KernelModel& model, const Kern
                         const GemmSides& sides) {
   const bool above = sides.size > curve.points.back().size;
   const CurvePoint& end = above ? curve.points.back() : curve.points.front();
-  const std::vector<GemmNeighbour>& neighbours = shapes.near(model, sides);
-  const double growth = neighbour_curve_s(model, neighbours, sides, sides.size) /
-                        neighbour_curve_s(model, neighbours, sides, end.size);
+  const GemmSurroundings& near = shapes.near(model, sides);
+  const double growth =
+      neighbour_curve_s(model, near, sides, sides.size) / neighbour_curve_s(model, near, sides, end.size);
   const double outside = outside_of(model, sides);
   return {.time_s = end.time_s * growth,
           .relative_error =
-              together(end.relative_error, shape_error(model, neighbours), model.end_error * outside),
+              together(end.relative_error, shape_error(model, near.neighbours), model.end_error * outside),
           .evidence = evidence_of(model, outside),
           .basis = "curve " + curve.key + ", beyond its end with the model of " + model.key};
 }
@@ -130,10 +101,7 @@ std::optional<KernelTime> gemm_time(const HardwareProfile& profile, const Kernel
   if (model == nullptr) return with_basis(curve_time(*curve, sides.size), "curve " + curve->key);
   if (beyond_ends(*curve, sides.size) > 0) return beyond_curve(shapes, *model, *curve, sides);
   const GemmNumbers numbers = gemm_numbers(*model);
-  const BaseTime base = [&](double size) {
-    const Gemm gemm = sides.at(size);
-    return gemm_model_s(numbers, gemm.m, gemm.n, gemm.k);
-  };
+  const BaseTime base = [&](double size) { return gemm_model_s(numbers, sides, size); };
   return with_basis(curve_time(*curve, sides.size, base), "curve " + curve->key);
 }
 

@@ -24,8 +24,8 @@ void ExpertSync::begin(OpGraph& graph, std::span<const RankWork> ranks, GroupLin
   links_ = links;
   merges_ = merges;
   const auto spans = [](const RankWork& rank) { return ranks_of_experts(rank.plan->plan) > 1; };
-  any_ = std::ranges::any_of(ranks, spans);
-  if (!any_) return;
+  any_ = false;
+  if (std::ranges::none_of(ranks, spans)) return;
   groups_.clear();
   group_of_.clear();
   most_micro_batches_ = 0;
@@ -40,6 +40,10 @@ void ExpertSync::begin(OpGraph& graph, std::span<const RankWork> ranks, GroupLin
     most_micro_batches_ = std::max(most_micro_batches_, ranks[r].micro_batches.size());
     n_chunks = ranks[r].plan->chunks.size();
   }
+  // Ranks without peers wait for nobody, and where no links are shared their exchanges are like other work.
+  const auto has_peers = [](const Group& group) { return group.n_ranks > 1; };
+  any_ = links != nullptr || std::ranges::any_of(groups_, has_peers);
+  if (!any_) return;
   for (std::vector<CollectiveId>& of_pass : collectives_) of_pass.clear();
   for (std::vector<Stretch>& of_pass : stretches_) of_pass.clear();
   rank_stretches_.clear();

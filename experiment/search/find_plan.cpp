@@ -34,6 +34,7 @@ constexpr std::size_t kMostFinalists = 16;
 constexpr std::ptrdiff_t kMostOfStrategy = 8;
 constexpr std::size_t kMostClose = 4;
 constexpr double kCloseFraction = 0.02;
+constexpr double kNearFraction = 0.15;
 // The parts of a group's length by which near plans differ, with all of the data or a small sample, and with
 // a large one.
 constexpr std::array<double, 3> kParts = {0.25, 0.125, 0.0625};
@@ -143,13 +144,18 @@ class Search {
     return samples_of(lengths_tokens, longest_tokens_, spec_.over_long, are_some);
   }
 
-  // The strategy's own plans first: they are what the planner's rivals have to beat.
+  // Of the planner's rivals, those that stand for the others come first: the others, and its own
+  // compositions, which take a hundred times as long, are tried only from the base plans at which these are
+  // near the best.
   void add_all(Trials& trials) {
     const std::vector<ParallelPlan> bases = base_plans(scenario_, spec_);
     const bool may_be_own = makes_own_steps(scenario_, spec_);
-    if (may_be_own) add_plans_of({&spec_, 1}, bases, trials);
     const std::vector<StrategySpec> rivals = rival_specs(scenario_, spec_);
-    if (!rivals.empty()) add_plans_of(rivals, bases, trials);
+    const auto first_other = rivals.begin() + n_scouts(rivals);
+    if (first_other != rivals.begin()) add_plans_of({rivals.begin(), first_other}, bases, trials);
+    const std::vector<ParallelPlan> near = near_the_best(bases, trials);
+    if (first_other != rivals.end()) add_plans_of({first_other, rivals.end()}, near, trials);
+    if (may_be_own) add_plans_of({&spec_, 1}, near_the_best(near, trials), trials);
     if (may_be_own) add_saving_plans(spec_, bases, trials);
     for (const StrategySpec& rival : rivals) add_saving_plans(rival, bases, trials);
     if (!may_be_own) return;
@@ -157,6 +163,20 @@ class Search {
       return tried.candidate.spec.strategy == spec_.strategy;
     };
     if (!rivals.empty() && std::ranges::none_of(trials.tried(), is_own)) add_own_at_best_plans(trials);
+  }
+
+  // The base plans from which something was tried that is not far from the best, and the usual one; all if
+  // nothing was tried.
+  std::vector<ParallelPlan> near_the_best(std::span<const ParallelPlan> bases, const Trials& trials) const {
+    std::vector<ParallelPlan> near;
+    for (const ParallelPlan& base : bases) {
+      const bool is_near = std::ranges::any_of(trials.tried(), [&](const TriedPlan& tried) {
+        return *tried.candidate.spec.plan == base &&
+               tried.epoch_s <= (1 + kNearFraction) * trials.tried().front().epoch_s;
+      });
+      if (is_near || trials.tried().empty() || is_usual_base(scenario_, spec_, base)) near.push_back(base);
+    }
+    return near;
   }
 
   // Tries what saves memory for a strategy that mixes degrees, each of whose plans takes long to make. The

@@ -1,10 +1,27 @@
 #include "experiment/search/rival_specs.hpp"
 
+#include <algorithm>
+#include <array>
 #include <optional>
+#include <string_view>
 
 #include "packing/planner/options.hpp"
 
 namespace packsim {
+namespace {
+
+// One pack length, several, and packs of several degrees in each iteration.
+constexpr std::array<std::string_view, 3> kScouts = {"bfd", "hbp", "flexsp"};
+
+bool is_scout(const StrategySpec& spec) {
+  return std::ranges::find(kScouts, spec.strategy) != kScouts.end();
+}
+
+}  // namespace
+
+std::ptrdiff_t n_scouts(std::span<const StrategySpec> rivals) {
+  return std::ranges::count_if(rivals, is_scout);
+}
 
 std::vector<StrategySpec> rival_specs(const Scenario& scenario, const StrategySpec& planner) {
   const bool may_reorder = planner.options[kWindowIterations].value_or(0) == 0;
@@ -22,6 +39,7 @@ std::vector<StrategySpec> rival_specs(const Scenario& scenario, const StrategySp
     spec.order = PackOrder::balanced;
     specs.push_back(spec);
   }
+  std::ranges::stable_partition(specs, is_scout);
   return specs;
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <span>
 #include <vector>
 
 #include "scenarios/scenario.hpp"
@@ -12,7 +14,8 @@ namespace packsim {
 /// iterations are shorter, where a pipeline allows that.
 ///
 /// Empty for every other strategy, and for a planner that has to keep samples near their place in the
-/// shuffle.
+/// shuffle. The first n_scouts() stand for all of them when parallelism is compared.
 std::vector<StrategySpec> rival_specs(const Scenario& scenario, const StrategySpec& planner);
+std::ptrdiff_t n_scouts(std::span<const StrategySpec> rivals);
 
 }  // namespace packsim

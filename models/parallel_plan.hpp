@@ -21,6 +21,14 @@ namespace packsim {
 /// either end, which balances causal attention work.
 enum class RingLayout { contiguous, zigzag };
 
+/// How the GPUs that share documents (SequenceParallelism::ring) get each other's keys and values.
+///   ring              step by step beside attention, each from the one before it (ring attention)
+///   all_gather        all before attention, by an all-gather; gradients by a reduce-scatter behind it.
+///                     ring_layout says how documents are cut, as with Transformer Engine
+///   all_gather_packs  the same, but each GPU has one chunk of the pack, whichever documents lie in it, as
+///                     with ring-flash-attention's llama3_flash_attn_varlen
+enum class KeyExchange { ring, all_gather, all_gather_packs };
+
 /// What a checkpointed layer recomputes.
 ///   full        everything: it keeps only its input
 ///   selective   the inside of attention
@@ -70,7 +78,7 @@ struct ParallelPlan {
   int n_gpus = 1;
   /// Tensor parallelism, with activations between the blocks sharded along the sequence.
   int tp_degree = 1;
-  SequenceParallelism sequence = {};  ///< Ulysses inside, ring attention outside
+  SequenceParallelism sequence = {};  ///< Ulysses inside, and outside it what key_exchange says
   int pp_degree = 1;
   int virtual_stages = 1;  ///< number of chunks of layers that a pipeline stage holds
   /// A row of pipeline_schedules(). Null: the usual schedule for this number of chunks in a stage.
@@ -108,6 +116,7 @@ struct ParallelPlan {
   int loss_tiles = 1;
 
   RingLayout ring_layout = RingLayout::zigzag;
+  KeyExchange key_exchange = KeyExchange::ring;
   /// Whether Ulysses sends the latents of latent attention instead of the heads.
   bool latent_exchange = false;
   /// Whether the Ulysses degree may be any up to the number of heads. Frameworks spread the heads unevenly or
@@ -125,6 +134,8 @@ struct ParallelPlan {
   int expert_tp_degree() const { return execution.splits_experts ? tp_degree : 1; }
   /// GPUs over which tensor parallelism splits what a layer has this often: once, or once for each expert.
   int split_degree(int copies) const { return copies > 1 ? expert_tp_degree() : tp_degree; }
+  /// Whether each GPU has all keys and values of its packs when attention begins.
+  bool gathers_keys() const { return sequence.ring > 1 && key_exchange != KeyExchange::ring; }
   /// GPUs that hold one copy of the model.
   int rank_gpus() const { return tp_degree * sequence.gpus_per_pack() * pp_degree; }
   int dp_degree() const { return n_gpus / rank_gpus(); }

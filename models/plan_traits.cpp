@@ -11,7 +11,8 @@ std::vector<PlanTrait> plan_traits(const Transformer& model, const ParallelPlan&
   };
   add(plan.tp_degree > 1, PlanTrait::tensor);
   add(plan.sequence.ulysses > 1, PlanTrait::ulysses);
-  add(plan.sequence.ring > 1, PlanTrait::ring);
+  add(plan.sequence.ring > 1 && !plan.gathers_keys(), PlanTrait::ring);
+  add(plan.gathers_keys(), PlanTrait::gathered_keys);
   add(plan.pp_degree > 1, PlanTrait::pipeline);
   add(shards_gradients(plan) && !shards_weights(plan), PlanTrait::zero_2);
   add(shards_weights(plan), PlanTrait::zero_3);

@@ -15,6 +15,7 @@ enum class PlanTrait : std::uint8_t {
   tensor,
   ulysses,
   ring,
+  gathered_keys,
   pipeline,
   zero_2,
   zero_3,
@@ -41,10 +42,11 @@ struct PlanTraitKind {
 
 /// The errors of hybrid sharding, experts, LoRA, QLoRA, states in host memory and fp8 follow published steps
 /// that were priced by fits to other stacks (docs/accuracy/held_out_steps.md). The others are assumed.
-inline constexpr std::array<PlanTraitKind, 17> kPlanTraits = {{
+inline constexpr std::array<PlanTraitKind, 18> kPlanTraits = {{
     {PlanTrait::tensor, "tensor", "tensor parallelism", 0.08},
     {PlanTrait::ulysses, "ulysses", "Ulysses sequence parallelism", 0.08},
     {PlanTrait::ring, "ring", "ring attention", 0.08},
+    {PlanTrait::gathered_keys, "gathered_keys", "gathered keys and values", 0.08},
     {PlanTrait::pipeline, "pipeline", "a pipeline", 0.08},
     {PlanTrait::zero_2, "zero_2", "ZeRO 2", 0.08},
     {PlanTrait::zero_3, "zero_3", "ZeRO 3", 0.08},

@@ -44,6 +44,7 @@ void for_each_fact(Facts& facts, const Visit& visit) {
   if (!facts.checkpointing.empty() || kReads<Facts>) visit("checkpointing", facts.checkpointing);
   if (!facts.offload.empty() || kReads<Facts>) visit("offload", facts.offload);
   if (!facts.precision.empty() || kReads<Facts>) visit("precision", facts.precision);
+  if (!facts.cp_exchange.empty() || kReads<Facts>) visit("cp_exchange", facts.cp_exchange);
   if (facts.shard_degree >= 0 || kReads<Facts>) visit("shard_degree", facts.shard_degree);
   if (facts.mlp_tiles > 0 || kReads<Facts>) visit("mlp_tiles", facts.mlp_tiles);
   if (facts.loss_tiles > 0 || kReads<Facts>) visit("loss_tiles", facts.loss_tiles);
@@ -115,9 +116,9 @@ class KeysOfFacts {
 };
 
 // What the first files do not say.
-constexpr std::array<std::string_view, 8> kLaterFacts = {"ep_degree", "virtual_stages", "checkpointing",
-                                                         "offload",   "precision",      "shard_degree",
-                                                         "mlp_tiles", "loss_tiles"};
+constexpr std::array<std::string_view, 9> kLaterFacts = {"ep_degree",    "virtual_stages", "checkpointing",
+                                                         "offload",      "precision",      "cp_exchange",
+                                                         "shard_degree", "mlp_tiles",      "loss_tiles"};
 
 class FactReader {
  public:

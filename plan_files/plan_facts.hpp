@@ -31,6 +31,7 @@ struct PlanFacts {
   std::string checkpointing;  ///< what a checkpointed layer recomputes, as in a scenario; empty: not said
   std::string offload;        ///< what is in host memory, words joined by " + "; empty: not said
   std::string precision;      ///< of matrix products; empty: not said
+  std::string cp_exchange;    ///< how GPUs get each other's keys and values; empty: not said
   int shard_degree = -1;      ///< of ZeRO, 0: all GPUs with the same weights; -1: not said
   int mlp_tiles = 0;          ///< 0: not said
   int loss_tiles = 0;

@@ -53,6 +53,7 @@ struct StrategySpec : Policies {
   std::vector<int> pp_degrees = {};
   std::vector<int> virtual_stage_counts = {};
   std::vector<int> ep_degrees = {};
+  std::vector<int> cp_exchanges = {};
   std::vector<int> checkpointing_kinds = {};
   std::vector<int> offloads = {};
   std::vector<int> mlp_tile_counts = {};

@@ -36,6 +36,7 @@ bool says_states(const PlanFacts& facts) {
 constexpr std::string_view kCheckpointing = "checkpointing";
 constexpr std::string_view kOffload = "offload";
 constexpr std::string_view kPrecision = "precision";
+constexpr std::string_view kKeyExchange = "cp_exchange";
 
 std::string text_of(const ParallelPlan& plan, std::string_view key) {
   return plan_value_text(find_plan_key(key)->get(plan));
@@ -72,6 +73,7 @@ ParallelPlan plan_of_facts(const ParallelPlan& own, const PlanFacts& facts) {
   set_text(plan, kCheckpointing, facts.checkpointing);
   set_text(plan, kOffload, facts.offload);
   set_text(plan, kPrecision, facts.precision);
+  set_text(plan, kKeyExchange, facts.cp_exchange);
   if (facts.shard_degree >= 0) set(kShardDegrees, facts.shard_degree);
   if (facts.mlp_tiles > 0) set(kMlpTiles, facts.mlp_tiles);
   if (facts.loss_tiles > 0) set(kLossTiles, facts.loss_tiles);
@@ -127,6 +129,7 @@ std::vector<std::byte> plan_file_of(const Scenario& scenario, const StrategySpec
   facts.checkpointing = text_of(plan.plans.front(), kCheckpointing);
   facts.offload = text_of(plan.plans.front(), kOffload);
   facts.precision = text_of(plan.plans.front(), kPrecision);
+  facts.cp_exchange = text_of(plan.plans.front(), kKeyExchange);
   facts.shard_degree = plan.plans.front().shard_degree;
   facts.mlp_tiles = plan.plans.front().mlp_tiles;
   facts.loss_tiles = plan.plans.front().loss_tiles;

@@ -171,7 +171,7 @@ class Search {
     std::vector<ParallelPlan> near;
     for (const ParallelPlan& base : bases) {
       const bool is_near = std::ranges::any_of(trials.tried(), [&](const TriedPlan& tried) {
-        return *tried.candidate.spec.plan == base &&
+        return plainest(*tried.candidate.spec.plan) == plainest(base) &&
                tried.epoch_s <= (1 + kNearFraction) * trials.tried().front().epoch_s;
       });
       if (is_near || trials.tried().empty() || is_usual_base(scenario_, spec_, base)) near.push_back(base);
@@ -332,6 +332,19 @@ class Search {
     return waiting;
   }
 
+  // Whether the same plan with rings is a base plan too. Where no GPUs share documents, both are one plan.
+  static bool has_ring_sibling(const ParallelPlan& base, std::span<const ParallelPlan> bases) {
+    if (base.key_exchange == KeyExchange::ring) return false;
+    ParallelPlan with_rings = base;
+    with_rings.key_exchange = KeyExchange::ring;
+    return std::ranges::find(bases, with_rings) != bases.end();
+  }
+  static bool shares_no_documents(const PlanCandidate& candidate) {
+    return !candidate.spec.groups.empty() &&
+           std::ranges::all_of(candidate.spec.groups,
+                               [](const GroupSpec& group) { return group.sequence.ring == 1; });
+  }
+
   // Adds the plans of strategies from one base plan to those that are open, by their floors.
   void add_candidates(std::span<const StrategySpec> specs, const ParallelPlan& base,
                       std::span<const ParallelPlan> bases, WorkFloors& floors,
@@ -341,6 +354,7 @@ class Search {
     for (const StrategySpec& spec : specs) {
       if (simpler.empty() || !mixes_degrees(spec)) add_plans(spec, base, simpler, *options_, floors, space);
     }
+    if (has_ring_sibling(base, bases)) std::erase_if(space.candidates, shares_no_documents);
     count(space);
     for (PlanCandidate& candidate : space.candidates) {
       const double floor_s = candidate.floor_s;

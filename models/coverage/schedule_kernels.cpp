@@ -49,10 +49,10 @@ void add_tokens(PlanAccount& account, StepPricer& pricer, std::span<const MicroB
   }
 }
 
-// A GPU of a ring computes documents part by part, but for layers with a window.
+// A GPU of a ring computes documents part by part, but for layers that gather keys and values.
 Documents parts_of(const StepPricer& pricer, const Documents& documents) {
   const std::int64_t ring = pricer.plan().sequence.ring;
-  if (ring == 1 || pricer.model().has_windows()) return documents;
+  if (ring == 1 || gathering_layers(pricer.model(), pricer.plan()) > 0) return documents;
   Documents parts;
   for (const DocumentRun& run : documents.runs)
     add_run(parts, run.n_documents, (run.length_tokens + ring - 1) / ring);

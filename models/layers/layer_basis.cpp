@@ -9,7 +9,9 @@ LayerBasis::LayerBasis(const Transformer& model, const ParallelPlan& plan)
       casts_in_passes_(casts_in_passes(plan)),
       casts_weights_in_passes_(casts_weights_in_passes(plan)) {
   const ParallelPlan none;
-  if (!model.has_windows()) plan_.sequence.ring = none.sequence.ring;
+  // Whichever way packs are cut, as much is gathered.
+  plan_.key_exchange = plan.gathers_keys() ? KeyExchange::all_gather : none.key_exchange;
+  if (!model.has_windows() && !plan.gathers_keys()) plan_.sequence.ring = none.sequence.ring;
   plan_.ring_layout = none.ring_layout;
   plan_.n_gpus = none.n_gpus;
   plan_.pp_degree = none.pp_degree;

@@ -102,16 +102,17 @@ struct OpList {
     exchange(Cause::sequence, "all_to_all", bytes, plan.sequence.ulysses, plan.tp_degree);
   }
 
-  // Layers with a window gather keys and values over the ring: one all-gather each, and a copy each into the
-  // order of the tokens. The backward pass gathers them once more (`again`), and reduce-scatters their
-  // gradients after a copy into the order of the GPUs.
+  // Layers that gather keys and values over the GPUs that share documents: one all-gather each, and a copy
+  // each into the order of the tokens. The backward pass gathers them once more (`again`), and
+  // reduce-scatters their gradients after a copy into the order of the GPUs.
   void gather_keys(bool again) {
-    if (plan.sequence.ring == 1) return;
+    const double layers = gathering_layers(model, plan);
+    if (layers == 0) return;
     const AttentionShape shape = attention_shape(model, plan);
     const int stride = plan.tp_degree * plan.sequence.ulysses;
     LayerOp gather{.kind = LayerOp::Kind::exchange,
                    .cause = Cause::sequence,
-                   .count = 2 * model.windowed_layers(),
+                   .count = 2 * layers,
                    .bytes = kBf16Bytes * tokens * plan.sequence_gpus() * shape.kv_heads * shape.head_dim,
                    .op = "all_gather",
                    .gpus = plan.sequence.ring,
@@ -451,6 +452,11 @@ AttentionShape attention_shape(const Transformer& model, const ParallelPlan& pla
   return {.heads = shares.heads,
           .kv_heads = shares.kv_heads,
           .head_dim = (model.head_dim + model.value_head_dim()) / 2};
+}
+
+double gathering_layers(const Transformer& model, const ParallelPlan& plan) {
+  if (plan.sequence.ring == 1) return 0;
+  return plan.gathers_keys() ? 1 : model.windowed_layers();
 }
 
 bool sends_latents(const Transformer& model, const ParallelPlan& plan) {

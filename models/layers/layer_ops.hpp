@@ -60,6 +60,10 @@ struct AttentionShape {
 };
 AttentionShape attention_shape(const Transformer& model, const ParallelPlan& plan);
 
+/// The share of layers whose GPUs gather the keys and values of their packs: all of them, if the plan says
+/// so; else those with a window. The others have a ring. 0 where GPUs share no documents but by Ulysses.
+double gathering_layers(const Transformer& model, const ParallelPlan& plan);
+
 /// Whether Ulysses sends the latents of latent attention instead of keys and values.
 bool sends_latents(const Transformer& model, const ParallelPlan& plan);
 

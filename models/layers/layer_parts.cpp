@@ -169,11 +169,10 @@ void add_attention_block(PartList& list, bool sends_latents) {
   } else {
     add_grouped_query(list);
   }
-  const bool has_windows = list.model.has_windows();
   list.modules.add(LayerModule::core_attn);
-  if (has_windows) list.add({.kind = Kind::gather_keys});
+  list.add({.kind = Kind::gather_keys});
   list.add({.kind = Kind::attention});
-  if (has_windows) list.add({.kind = Kind::gather_keys_again});
+  list.add({.kind = Kind::gather_keys_again});
   list.modules = {};
   list.output_to_tokens();
   list.output_product();

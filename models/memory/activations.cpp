@@ -206,11 +206,11 @@ double exchange_bytes(const std::vector<LayerPart>& parts, const AttentionWidths
   }
   if (plan.sequence.ulysses > 1) largest = std::max(largest, kBf16 * sent);
   // Keys and values at work and those arriving, and as many of their gradients, which add up in fp32.
-  if (plan.sequence.ring > 1)
+  if (plan.sequence.ring > 1 && !plan.gathers_keys())
     largest = std::max(largest, 2 * (kBf16 + kFp32) * (attention.key + attention.value));
-  // Layers with a window hold keys and values of the whole ring and as many gradients, and one of these
-  // tensors a second time while it is reordered.
-  if (plan.sequence.ring > 1 && model.has_windows())
+  // Layers that gather hold keys and values of all GPUs and as many gradients, and one of these tensors a
+  // second time while it is reordered.
+  if (gathering_layers(model, plan) > 0)
     largest = std::max(
         largest, kBf16 * plan.sequence.ring *
                      (2 * (attention.key + attention.value) + std::max(attention.key, attention.value)));

@@ -74,7 +74,7 @@ const std::vector<PlanKey>& all_keys() {
           {.part = PlanPart::group, .is_searched = true, .said = "SP {}"}),
       degree_key<&ParallelPlan::sequence, &SequenceParallelism::ring>(
           "cp_degree", "Number of GPUs that share a pack by ring attention.",
-          {.part = PlanPart::group, .is_searched = true, .said = "ring CP {}"}),
+          {.part = PlanPart::group, .is_searched = true, .said = "CP {}"}),
       integer_key<&ParallelPlan::gc_layers>(
           "gc_layers", 0, kMostLayers,
           "Number of checkpointed layers, or `auto` for the fewest that fit. All chunks of a pipeline "
@@ -155,6 +155,13 @@ const std::vector<PlanKey>& all_keys() {
           "ring_layout",
           "`contiguous` or `zigzag`: how ring attention (`cp_degree` of a group) cuts documents.",
           {.said = "{} ring attention"}),
+      named_key<kKeyExchangeNames, &ParallelPlan::key_exchange>(
+          "cp_exchange",
+          "How the `cp_degree` GPUs of a group get each other's keys and values: `ring` (step by step beside "
+          "attention), `all_gather` (all of them before attention, as Megatron's `--cp-comm-type all_gather` "
+          "and torchtitan; `ring_layout` says how documents are cut), or `all_gather_packs` (the same, with "
+          "an equal chunk of the pack on each GPU, as axolotl's `varlen_llama3`).",
+          {.said = "keys and values by {} instead of a ring"}),
       word_key<CheckpointingField>(
           "checkpointing", names_of<kCheckpointingNames>,
           "What a checkpointed layer recomputes: everything (`full`); the inside of attention "

@@ -14,6 +14,12 @@ inline constexpr std::array<PolicyName<RingLayout>, 2> kRingLayoutNames = {{
     {RingLayout::contiguous, "contiguous", "each GPU has one chunk of a document"},
     {RingLayout::zigzag, "zigzag", "each GPU has two chunks of a document, one from each end"},
 }};
+inline constexpr std::array<PolicyName<KeyExchange>, 3> kKeyExchangeNames = {{
+    {KeyExchange::ring, "ring", "keys and values travel step by step beside attention"},
+    {KeyExchange::all_gather, "all_gather", "all keys and values are gathered before attention"},
+    {KeyExchange::all_gather_packs, "all_gather_packs",
+     "the same, with one chunk of the pack on each GPU, however documents lie in it"},
+}};
 inline constexpr std::array<PolicyName<ExpertDispatch>, 2> kExpertDispatchNames = {{
     {ExpertDispatch::all_to_all, "all_to_all", "a token is sent once for each of its experts"},
     {ExpertDispatch::deduplicated, "deduplicated",

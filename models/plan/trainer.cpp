@@ -16,9 +16,13 @@ std::vector<PlanValue> elements_of(const PlanValue& value) {
   return {words->begin(), words->end()};
 }
 
+// Whether a way has the default of the key only if its limit says so.
+bool must_be_said(const PlanKey& key, const KeyLimit* limit) {
+  return key.name() == "zero_stage" || (key.name() == "cp_exchange" && limit != nullptr);
+}
+
 bool allows(const KeyLimit* limit, const PlanKey& key, const PlanValue& value) {
-  const bool must_be_said = key.name() == "zero_stage";
-  if (!must_be_said && value == default_value(key)) return true;
+  if (!must_be_said(key, limit) && value == default_value(key)) return true;
   if (limit == nullptr) return false;
   return limit->values.empty() || std::ranges::all_of(elements_of(value), [&](const PlanValue& one) {
            return std::ranges::find(limit->values, one) != limit->values.end();
@@ -26,7 +30,7 @@ bool allows(const KeyLimit* limit, const PlanKey& key, const PlanValue& value) {
 }
 
 std::string allowed_text(const KeyLimit* limit, const PlanKey& key) {
-  std::string text = key.name() == "zero_stage" ? "" : plan_value_text(default_value(key));
+  std::string text = must_be_said(key, limit) ? "" : plan_value_text(default_value(key));
   if (limit == nullptr) return text;
   for (const PlanValue& value : limit->values) text += (text.empty() ? "" : " or ") + plan_value_text(value);
   return text;
@@ -72,10 +76,17 @@ std::vector<PlanMistake> way_mistakes(const std::string& who, const TrainerWay& 
     const auto found = std::ranges::find(way.limits, &key, &KeyLimit::key);
     const KeyLimit* const limit = found == way.limits.end() ? nullptr : &*found;
     const PlanValue value = key.get(plan);
-    if (allows(limit, key, value)) continue;
+    const bool has_no_effect = name == "cp_exchange" && plan.sequence.ring == 1;
+    if (has_no_effect || allows(limit, key, value)) continue;
     mistakes.push_back({.keys = {std::string(name)},
                         .expected = allowed_text(limit, key) + " for " + who,
                         .got = plan_value_text(value)});
+  }
+  const bool gathers = plan.gathers_keys() && plan.sequence.ulysses > 1;
+  if (gathers && !way.gathers_beside_ulysses) {
+    mistakes.push_back({.keys = {"sp_degree"},
+                        .expected = "1 where keys and values are gathered for " + who,
+                        .got = std::to_string(plan.sequence.ulysses)});
   }
   if (!allows_layers(way.checkpointed_layers, model.n_layers, plan)) {
     mistakes.push_back({.keys = {"gc_layers"},

@@ -49,25 +49,15 @@ inline constexpr std::array<PolicyName<OffloadedTogether>, 3> kOffloadedTogether
 }};
 
 /// The keys of a plan whose values differ between trainers, beside gc_layers.
-inline constexpr std::array<std::string_view, 17> kTrainerKeys = {"zero_stage",
-                                                                  "shard_degree",
-                                                                  "tp_degree",
-                                                                  "pp_degree",
-                                                                  "virtual_stages",
-                                                                  "chunk_layers",
-                                                                  "ep_degree",
-                                                                  "sp_degree",
-                                                                  "cp_degree",
-                                                                  "checkpointing",
-                                                                  "offload",
-                                                                  "mlp_tiles",
-                                                                  "loss_tiles",
-                                                                  "uneven_heads",
-                                                                  "latent_exchange",
-                                                                  "fp8_gather",
-                                                                  "optimizer_in_backward"};
+inline constexpr std::array<std::string_view, 18> kTrainerKeys = {
+    "zero_stage",     "shard_degree",         "tp_degree",     "pp_degree",
+    "virtual_stages", "chunk_layers",         "ep_degree",     "sp_degree",
+    "cp_degree",      "cp_exchange",          "checkpointing", "offload",
+    "mlp_tiles",      "loss_tiles",           "uneven_heads",  "latent_exchange",
+    "fp8_gather",     "optimizer_in_backward"};
 
-/// The values of one key that a trainer can run beside the default; of ZeRO stages these alone.
+/// The values of one key that a trainer can run beside the default; of ZeRO stages and of `cp_exchange`,
+/// where GPUs exchange keys and values, these alone.
 struct KeyLimit {
   const PlanKey* key = nullptr;
   std::vector<PlanValue> values = {};  ///< empty: any
@@ -80,6 +70,8 @@ struct TrainerWay {
   LayerCounts checkpointed_layers = LayerCounts::all_or_none;
   /// Whether GPUs that share a pack by Ulysses may be more than the key-value heads of one of them.
   bool copies_key_value_heads = true;
+  /// Whether a group of GPUs may gather keys and values beside Ulysses.
+  bool gathers_beside_ulysses = false;
   /// Whether Ulysses takes as many of the GPUs that share a pack as the key-value heads allow, and a ring the
   /// rest.
   bool ulysses_first = false;

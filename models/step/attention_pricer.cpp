@@ -1,6 +1,7 @@
 #include "models/step/attention_pricer.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "models/step/extrapolation_error.hpp"
 
@@ -79,6 +80,38 @@ TimeEstimate AttentionPricer::pack(std::span<const std::int32_t> lengths_tokens,
     const double part_tokens = is_whole ? length : length / ring_;
     sum.add(is_whole ? document_of(length) : document(length), share * part_tokens, share);
   }
+  return time_of(sum);
+}
+
+TimeEstimate AttentionPricer::gathered(std::span<const std::int32_t> lengths_tokens, double share, int gpus) {
+  if (gpus == 1) {
+    AttentionSum sum;
+    for (const std::int32_t length : lengths_tokens) sum.add(document(length), length, share);
+    return time_of(sum);
+  }
+  const double chunk = std::reduce(lengths_tokens.begin(), lengths_tokens.end(), 0.0) / gpus;
+  std::vector<AttentionSum> sums(static_cast<std::size_t>(gpus));
+  double start = 0;
+  for (const std::int32_t length : lengths_tokens) {
+    const double end = start + length;
+    for (auto gpu = static_cast<std::size_t>(start / chunk); gpu < sums.size(); ++gpu) {
+      // The queries in the chunk, from the document's start; the pairs up to a token grow with its square.
+      const double first = std::max(start, static_cast<double>(gpu) * chunk) - start;
+      const double last = std::min(end, static_cast<double>(gpu + 1) * chunk) - start;
+      if (last <= first) break;
+      sums[gpu].add(document(length), last, (last * last - first * first) / (1.0 * length * length));
+    }
+    start = end;
+  }
+  TimeEstimate slowest;
+  for (const AttentionSum& sum : sums) {
+    const TimeEstimate time = time_of(sum);
+    if (time.time_s >= slowest.time_s) slowest = time;
+  }
+  return slowest;
+}
+
+TimeEstimate AttentionPricer::time_of(const AttentionSum& sum) const {
   if (sum.work_s <= 0) return {.evidence = Evidence::measured};
   if (!attention_) return {sum.work_s, sum.error_s, Evidence::missing};
   const CurveTime time = attention_->pack(sum);

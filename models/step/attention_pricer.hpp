@@ -56,6 +56,11 @@ class AttentionPricer {
   /// Under a window there are no parts, and a longer document takes windowed_share() of its time.
   TimeEstimate pack(std::span<const std::int32_t> lengths_tokens, const AttentionWindow& window = {});
 
+  /// The same where each GPU has all keys and values, and the queries of a part of the pairs: `share` of
+  /// every document or, if `gpus` is not 1, those in one of so many equal chunks of the pack, of which the
+  /// slowest counts. Its longest document is seen whole. Only without a ring.
+  TimeEstimate gathered(std::span<const std::int32_t> lengths_tokens, double share, int gpus = 1);
+
   /// The parts of pack(): launch_s + ((longest_s_per_token x the longest length)^4 + sum^4)^(1/4), where the
   /// sum is over document_s() of all documents.
   struct Parts {
@@ -66,6 +71,7 @@ class AttentionPricer {
   double document_s(std::int32_t length_tokens, const AttentionWindow& window = {});
 
  private:
+  TimeEstimate time_of(const AttentionSum& sum) const;
   const CurveTime& document(std::int32_t length_tokens);
   CurveTime document_of(double length_tokens) const;
 

@@ -120,8 +120,8 @@ void PlanAccount::count_transfers(PriceAccount& total, std::int64_t tokens_per_g
   const ParallelPlan& plan = pricer_.plan();
   const CauseSet& free = pricer_.factors().free_exchange;
   const Transformer& model = pricer_.model();
-  if (plan.sequence.ring > 1 && !free.has(Cause::sequence)) {
-    const double stepping = 1 - model.windowed_layers();
+  const double stepping = 1 - gathering_layers(model, plan);
+  if (plan.sequence.ring > 1 && stepping > 0 && !free.has(Cause::sequence)) {
     const double hops = times * stepping * (plan.sequence.ring - 1);
     for (const bool is_backward : {false, true}) {
       const double n = hops * (all_layers_ + (is_backward ? 0 : attention_recomputed_));

@@ -73,9 +73,9 @@ StepPricer::StepPricer(const Transformer& model, const Cluster& cluster, const P
       store_(store ? std::move(store) : std::make_shared<PriceStore>(profile, cluster)),
       kernels_(&store_->kernels()),
       attention_forward_(profile, "fwd", attention_shape(model, plan), reached_attention_flop_per_s(cluster),
-                         plan.sequence.ring),
+                         plan.gathers_keys() ? 1 : plan.sequence.ring),
       attention_backward_(profile, "bwd", attention_shape(model, plan), reached_attention_flop_per_s(cluster),
-                          plan.sequence.ring),
+                          plan.gathers_keys() ? 1 : plan.sequence.ring),
       grid_(store_->grid_of(model, plan)) {}
 
 // known: the time of all `count` runs together.
@@ -151,9 +151,13 @@ PricedPhase StepPricer::price_phase(const std::vector<LayerOp>& ops, bool is_bac
     if (op.backward_only && !is_backward) continue;
     if (op.kind == LayerOp::Kind::attention) {
       const KernelStyle& style = *plan_.execution.kernels;
+      // Where documents are cut into two chunks for each GPU, gathered keys are computed with twice.
+      const bool is_twice = plan_.gathers_keys() && plan_.key_exchange == KeyExchange::all_gather &&
+                            plan_.ring_layout == RingLayout::zigzag;
       phase.add({.kind = PassSegment::Kind::attention,
                  .cause = op.cause,
-                 .n_kernels = is_backward ? style.attention_backward_launches : style.attention_launches});
+                 .n_kernels = (is_twice ? 2 : 1) *
+                              (is_backward ? style.attention_backward_launches : style.attention_launches)});
       continue;
     }
     add_op(phase, op, is_backward, overlaps ? exposed_part(ops, at, is_backward) : 1, account);
@@ -223,12 +227,20 @@ double StepPricer::attention_parts() const {
   // Zigzag: every GPU computes an equal part in each step. Contiguous: the last GPU sees all other chunks
   // whole, where half of its own is masked.
   const double n = plan_.sequence.ring;
+  if (plan_.gathers_keys()) return attention_share();
   return plan_.ring_layout == RingLayout::zigzag ? n : 2 * n - 1;
 }
 
 double StepPricer::attention_share() const {
   const double n = plan_.sequence.ring;
-  return attention_parts() / (n * n);
+  const bool is_even =
+      plan_.ring_layout == RingLayout::zigzag || plan_.key_exchange == KeyExchange::all_gather_packs;
+  return (is_even ? n : 2 * n - 1) / (n * n);
+}
+
+// How often what does not depend on the documents' work counts: launches, and the longest document's end.
+double StepPricer::attention_calls() const {
+  return plan_.gathers_keys() ? 1 : attention_parts();
 }
 
 AttentionWindow StepPricer::window() const {
@@ -237,8 +249,11 @@ AttentionWindow StepPricer::window() const {
 
 StepPricer::LayerAttention StepPricer::attention(AttentionPricer& pricer,
                                                  std::span<const std::int32_t> lengths_tokens) {
-  const double scale = factors_.attention_factor * attention_parts();
-  LayerAttention price{.all = pricer.pack(lengths_tokens)};
+  const double scale = factors_.attention_factor * attention_calls();
+  const int chunks = plan_.key_exchange == KeyExchange::all_gather_packs ? plan_.sequence.ring : 1;
+  LayerAttention price{.all = plan_.gathers_keys()
+                                  ? pricer.gathered(lengths_tokens, attention_share(), chunks)
+                                  : pricer.pack(lengths_tokens)};
   price.all.time_s *= scale;
   price.all.error_s *= scale;
   if (model_.has_windows()) {
@@ -269,16 +284,16 @@ StepPricer::AttentionCost StepPricer::document_cost(std::int32_t length_tokens) 
 StepPricer::AttentionCost StepPricer::attention_launch() const {
   const double windowed = model_.windowed_layers();
   const double scale =
-      factors_.attention_factor * (attention_parts() + windowed * (attention_share() - attention_parts()));
+      factors_.attention_factor * (attention_calls() + windowed * (attention_share() - attention_calls()));
   return {.forward_s = scale * attention_forward_.parts().launch_s,
           .backward_s = scale * attention_backward_.parts().launch_s};
 }
 
 StepPricer::AttentionCost StepPricer::longest_cost_per_token() const {
   const double windowed = model_.windowed_layers();
-  const double of_windowed = attention_share() * plan_.sequence.ring;
+  const double of_windowed = attention_share() * (plan_.gathers_keys() ? 1 : plan_.sequence.ring);
   const double scale =
-      factors_.attention_factor * (attention_parts() + windowed * (of_windowed - attention_parts()));
+      factors_.attention_factor * (attention_calls() + windowed * (of_windowed - attention_calls()));
   return {.forward_s = scale * attention_forward_.parts().longest_s_per_token,
           .backward_s = scale * attention_backward_.parts().longest_s_per_token};
 }
@@ -344,9 +359,9 @@ const PricedKernel& StepPricer::host_copy(std::int64_t tokens_per_gpu) const {
   return kernels_->copy("device_to_host", kBf16Bytes * tokens_per_gpu * model_.hidden_size);
 }
 
-// Layers with a window take no steps.
+// Layers that gather keys and values take no steps.
 int StepPricer::ring_steps() const {
-  return model_.windowed_layers() < 1 ? plan_.sequence.ring : 1;
+  return gathering_layers(model_, plan_) < 1 ? plan_.sequence.ring : 1;
 }
 
 KernelPricer::Use StepPricer::hop_copies(std::int64_t tokens_per_gpu, bool is_backward) const {
@@ -407,6 +422,7 @@ StepPricer::AttentionBasis StepPricer::attention_basis() const {
                        .factor = factors_.attention_factor * attention_parts(),
                        .windowed_layers = model_.windowed_layers(),
                        .window = window(),
+                       .key_exchange = plan_.gathers_keys() ? plan_.key_exchange : KeyExchange::ring,
                        .flop_per_s = reached_attention_flop_per_s(cluster_),
                        .curves = {},
                        .models = {}};
@@ -458,7 +474,7 @@ HostCosts StepPricer::host_costs() const {
                           ? plan_.execution.shards->reduce_launches * launch_s
                           : 0,
           .loss_reads = plan_.execution.loss_reads,
-          .ring_reads = plan_.sequence.ring > 1 ? style.varlen_ring_reads : 0};
+          .ring_reads = ring_steps() > 1 ? style.varlen_ring_reads : 0};
 }
 
 // Each copy runs beside the pass of its layer.

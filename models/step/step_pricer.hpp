@@ -59,6 +59,7 @@ class StepPricer {
     double factor = 1;
     double windowed_layers = 0;
     AttentionWindow window;
+    KeyExchange key_exchange = KeyExchange::ring;
     double flop_per_s = 0;  // for profiles without attention
     std::vector<KernelCurve> curves;
     std::vector<KernelModel> models;
@@ -86,7 +87,8 @@ class StepPricer {
   /// Makes the accounts of all prices that are made from now on count their kernels, for coverage.
   void keep_kernels() { keeps_kernels_ = true; }
   bool keeps_kernels() const { return keeps_kernels_; }
-  /// How many parts of every document the slowest GPU of the ring computes (AttentionPricer).
+  /// How many parts of every document the slowest GPU of the ring computes (AttentionPricer), or the share of
+  /// a document that it computes if it has all keys and values.
   double attention_parts() const;
   /// The share of a rank's attention without a window that the slowest GPU of the ring computes for its
   /// heads.
@@ -128,6 +130,7 @@ class StepPricer {
   double exposed_part(const std::vector<LayerOp>& ops, std::size_t at, bool is_backward);
   double time_s(const std::vector<CountedKernel>& kernels, double factor);
   double document_s(AttentionPricer& pricer, std::int32_t length_tokens);
+  double attention_calls() const;
   LayerAttention attention(AttentionPricer& pricer, std::span<const std::int32_t> lengths_tokens);
   RingPrice ring_alone(std::int64_t tokens_per_gpu, bool is_backward);
   void add_attention(RingPrice& ring, const LayerAttention& computed, std::int64_t tokens_per_gpu,

@@ -62,10 +62,11 @@ FactValue recomputed_modules(const TrainerJob& job) {
   return PlanValue(modules);
 }
 
-// Ulysses alone, ring attention alone, or both.
+// Ulysses alone, ring attention alone, or both; or keys and values that are gathered.
 FactValue sequence_kind(const TrainerJob& job) {
   const SequenceParallelism& sequence = job.plan.sequence;
   if (sequence.ring == 1) return word(sequence.ulysses == 1 ? "none" : "ulysses");
+  if (job.plan.gathers_keys()) return sequence.ulysses == 1 ? word("gather") : std::nullopt;
   return word(sequence.ulysses == 1 ? "ring" : "both");
 }
 
@@ -134,7 +135,7 @@ const std::vector<Fact>& facts() {
       {"sequence_gpus",
        {"sp_degree", "cp_degree"},
        [](const TrainerJob& job) { return integer(job.plan.sequence.gpus_per_pack()); }},
-      {"sequence_kind", {}, sequence_kind},
+      {"sequence_kind", {"cp_exchange"}, sequence_kind},
       {"sequence_degrees",
        {"sp_degree", "cp_degree"},
        [](const TrainerJob& job) -> FactValue {
@@ -142,6 +143,9 @@ const std::vector<Fact>& facts() {
        }},
       {"dp_degree", {}, [](const TrainerJob& job) { return integer(job.plan.dp_degree()); }},
       {"shards", {"shard_degree"}, [](const TrainerJob& job) { return integer(shards(job.plan)); }},
+      {"dp_shards",
+       {"shard_degree", "cp_degree"},
+       [](const TrainerJob& job) { return integer(shards(job.plan) / job.plan.sequence.gpus_per_pack()); }},
       {"replicas",
        {"shard_degree"},
        [](const TrainerJob& job) { return integer(std::max(1, job.plan.state_gpus() / shards(job.plan))); }},

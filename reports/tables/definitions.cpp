@@ -14,7 +14,7 @@ std::span<const Definition> definitions() {
       {"packs up to",
        "The most tokens of a pack of the group; of the largest group where a row joins several. K is 1024."},
       {"SP", "GPUs that share a sequence by Ulysses; x CP n: times n GPUs of ring attention."},
-      {"ring CP", "GPUs that share a sequence by ring attention."},
+      {"CP", "GPUs that share a sequence by ring attention, or by gathering keys and values (cp_exchange)."},
       {"GC layers",
        "Layers whose activations are recomputed in the backward pass (gradient checkpointing). A range "
        "where a row joins several groups."},

@@ -20,7 +20,7 @@ std::vector<ShownGroup> shown_groups(const StrategyResult& run);
 /// "70.4 of 79.6 GiB", and whether that may not fit.
 std::string memory_text(const PlannedGroup& group);
 
-/// The groups of a run as one text: "16384 tokens, SP 1; 174752 tokens, SP 8, ring CP 4, GC 12". plan: of the
+/// The groups of a run as one text: "16384 tokens, SP 1; 174752 tokens, SP 8, CP 4, GC 12". plan: of the
 /// run.
 std::string groups_text(const ParallelPlan& plan, std::span<const PlannedGroup> groups);
 

@@ -59,7 +59,7 @@ Verdict verdict(const Report& report) {
 std::vector<std::vector<std::string>> setting_rows(const Verdict& verdict) {
   if (verdict.groups.empty()) return {};
   std::vector<std::vector<std::string>> rows = {
-      {"packs up to", "SP", "ring CP", "GC layers", "ZeRO", "DP ranks", "micro-batches"}};
+      {"packs up to", "SP", "CP", "GC layers", "ZeRO", "DP ranks", "micro-batches"}};
   for (const ShownGroup& shown : verdict.groups) {
     const PlannedGroup& group = shown.group;
     rows.push_back({shown.capacity, grouped(group.sequence.ulysses), grouped(group.sequence.ring),

@@ -70,6 +70,7 @@ TrainerWay read_way(JsonReader& reader, const DataPaths& data, Problems& problem
   for (const std::string_view key : kTrainerKeys) read_limit(reader, *find_plan_key(key), way);
   way.checkpointed_layers = reader.one_of("checkpointed_layers", kLayerCountNames, LayerCounts::all_or_none);
   way.copies_key_value_heads = reader.boolean("copies_key_value_heads", true);
+  way.gathers_beside_ulysses = reader.boolean("gathers_beside_ulysses", false);
   way.ulysses_first = reader.boolean("ulysses_first", false);
   way.offloaded_together =
       reader.one_of("offloaded_together", kOffloadedTogetherNames, OffloadedTogether::none);

@@ -7,6 +7,7 @@
 
 #include "scenarios/search_space/checkpointing_kinds.hpp"
 #include "scenarios/search_space/expert_degrees.hpp"
+#include "scenarios/search_space/key_exchanges.hpp"
 #include "scenarios/search_space/loss_tiles.hpp"
 #include "scenarios/search_space/mlp_tiles.hpp"
 #include "scenarios/search_space/offloads.hpp"
@@ -20,10 +21,10 @@
 namespace packsim {
 
 /// All dimensions. Each may look at what those before it have set.
-inline constexpr std::array<const SearchDimension*, 11> kSearchDimensions = {
-    &kTensorDegrees, &kPipelineDegrees,    &kVirtualStages, &kExpertDegrees, &kShardDegrees,
-    &kZeroStages,    &kSearchedPrecisions, &kMlpTiles,      &kLossTiles,     &kCheckpointingKinds,
-    &kOffloads};
+inline constexpr std::array<const SearchDimension*, 12> kSearchDimensions = {
+    &kTensorDegrees, &kPipelineDegrees, &kVirtualStages,      &kExpertDegrees,
+    &kShardDegrees,  &kZeroStages,      &kKeyExchanges,       &kSearchedPrecisions,
+    &kMlpTiles,      &kLossTiles,       &kCheckpointingKinds, &kOffloads};
 
 /// The plan whose checkpointed layers are recomputed whole.
 ParallelPlan with_whole_layers(ParallelPlan plan);

@@ -87,7 +87,7 @@ PlanCost plan_cost(StepPricer& pricer, std::int64_t capacity_tokens, int points_
     document.time_s.push_back(of_layers(pricer, pricer.document_cost(static_cast<std::int32_t>(point))));
   }
   cost.pack.longest_s_per_token = of_layers(pricer, pricer.longest_cost_per_token());
-  if (const int steps = pricer.plan().sequence.ring; steps > 1) {
+  if (const int steps = pricer.plan().sequence.ring; steps > 1 && !pricer.plan().gathers_keys()) {
     for (const std::int64_t point : tokens.tokens) {
       cost.pack.transfers_s.tokens.push_back(point);
       cost.pack.transfers_s.time_s.push_back(of_layers(pricer, pricer.ring_transfers(point)));

@@ -110,7 +110,8 @@ TEST_CASE("A plan of another ZeRO stage than the scenario's is replayed at its o
   CHECK(replayed.runs[0].groups[0].zero_stage == zero_stage);
 }
 
-TEST_CASE("A searched number format, shard degree and tiles are those of the replay", "[plain]") {
+TEST_CASE("A searched number format, exchange of keys, shard degree and tiles are those of the replay",
+          "[plain]") {
   const TempFolder folder;
   Scenario scenario = thinned_scenario(scenario_path("llama3.1-8b-real-mixture-128k"), 2, folder);
   keep_strategies(scenario, {"isf"});
@@ -121,6 +122,7 @@ TEST_CASE("A searched number format, shard degree and tiles are those of the rep
   searched.precisions = {static_cast<int>(Precision::fp8_block)};
   searched.mlp_tile_counts = {2};
   searched.loss_tile_counts = {4};
+  searched.cp_exchanges = {static_cast<int>(KeyExchange::all_gather)};
   const std::string path = folder.write("a.plan", "");
   RunOptions options;
   options.planned = [&](const StrategySpec& spec, const PlannedStrategy& plan,
@@ -131,6 +133,7 @@ TEST_CASE("A searched number format, shard degree and tiles are those of the rep
   const Report replayed = replay_schedule_file(scenario, path, {});
   CHECK(replayed.runs[0].times->gpu_days == written.runs[0].times->gpu_days);
   CHECK(replayed.runs[0].plan.precision == Precision::fp8_block);
+  CHECK(replayed.runs[0].plan.key_exchange == KeyExchange::all_gather);
   CHECK(replayed.runs[0].plan.shard_degree == 8);
   CHECK(replayed.runs[0].plan.mlp_tiles == 2);
   CHECK(replayed.runs[0].plan.loss_tiles == 4);

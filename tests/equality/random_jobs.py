@@ -43,6 +43,7 @@ def _parallelism(draw, has_experts):
         draw.maybe(plan, "latent_exchange", [True, False])
     draw.maybe(plan, "shard_degree", [0, 2, 8])
     draw.maybe(plan, "ring_layout", ["contiguous", "zigzag"])
+    draw.maybe(plan, "cp_exchange", ["ring", "all_gather", "all_gather_packs"])
     draw.maybe(plan, "checkpointing", ["full", "selective", "operations"])
     draw.maybe(plan, "offload", ["optimizer", ["optimizer", "gradients"], "activations", ["weights", "activations"]], 0.1)
     draw.maybe(plan, "lora_rank", [8, 64], 0.1)

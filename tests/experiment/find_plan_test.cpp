@@ -321,6 +321,25 @@ TEST_CASE("A search tries the number formats and tiles that it is told, and thos
   CHECK(run_named(report, "tiles").bound->gpu_days <= run_named(report, "own").bound->gpu_days);
 }
 
+TEST_CASE("A search tries the exchanges of keys and values that it is told") {
+  const TempFolder folder;
+  const Report told = compare_strategies(searched_scenario(
+      folder, {.packing = R"(, "plan": "auto", "zero_stages": [3], "tp_degrees": [1], "pp_degrees": [1])" +
+                          kSavesNothing,
+               .strategies = R"({"name": "rings", "strategy": "isf"},
+                        {"name": "gathers", "strategy": "isf", "cp_exchanges": ["all_gather"]},
+                        {"name": "both", "strategy": "isf", "cp_exchanges": ["ring", "all_gather"]})"}));
+  const auto of = [&](const std::string& name) -> const StrategyResult& { return run_named(told, name); };
+  CHECK(of("both").times->gpu_days == std::min(of("rings").times->gpu_days, of("gathers").times->gpu_days));
+  CHECK(of("both").bound->gpu_days <= std::min(of("rings").bound->gpu_days, of("gathers").bound->gpu_days));
+  for (const StrategyResult& run : told.runs) CHECK(run.bound->gpu_days <= run.times->gpu_days);
+  CHECK(of("both").bound->space.ends_with("ZeRO 3 and CP exchange"));
+  CHECK(of("gathers").bound->space.ends_with("ZeRO 3 and CP exchange all_gather"));
+  // Plans in which no GPUs share documents are tried once.
+  CHECK(of("both").search->n_candidates <
+        of("rings").search->n_candidates + of("gathers").search->n_candidates);
+}
+
 TEST_CASE("Values that model and cluster do not allow are refused with the reason") {
   const TempFolder folder;
   const Scenario scenario = searched_scenario(

@@ -30,6 +30,7 @@ const PlanFacts kFacts = {.version = "1.2",
                           .checkpointing = "operations",
                           .offload = "optimizer + gradients",
                           .precision = "fp8_block",
+                          .cp_exchange = "all_gather",
                           .shard_degree = 0,
                           .mlp_tiles = 22,
                           .loss_tiles = 23,
@@ -74,6 +75,7 @@ constexpr const char* kText = R"({
   "checkpointing": "operations",
   "offload": "optimizer + gradients",
   "precision": "fp8_block",
+  "cp_exchange": "all_gather",
   "shard_degree": 0,
   "mlp_tiles": 22,
   "loss_tiles": 23,
@@ -149,9 +151,9 @@ TEST_CASE("Every fact is missed, and refused where it cannot be, by its name") {
     Json fewer = facts;
     fewer.erase(key);
     // The first files do not say these.
-    static const std::set<std::string> kLater = {"ep_degree", "virtual_stages", "checkpointing",
-                                                 "offload",   "precision",      "shard_degree",
-                                                 "mlp_tiles", "loss_tiles"};
+    static const std::set<std::string> kLater = {"ep_degree",    "virtual_stages", "checkpointing",
+                                                 "offload",      "precision",      "cp_exchange",
+                                                 "shard_degree", "mlp_tiles",      "loss_tiles"};
     const bool is_later = kLater.contains(key);
     CHECK(refusal_of_facts(fewer.dump()) == (is_later ? "accepted" : place + "a value, got none"));
     if (!is_later) all_missing += (all_missing.empty() ? "" : "\n") + place + "a value, got none";

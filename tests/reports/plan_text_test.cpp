@@ -58,7 +58,7 @@ TEST_CASE("A plan in words: degrees, ZeRO, and how gradients and exchange go") {
   plan.lora_targets.add(0);
   plan.lora_targets.add(2);
   CHECK(words_of(plan) ==
-        "no model parallelism; SP 2; ring CP 4; GC 3; ZeRO 3; shards over 8 GPUs; checkpointing: layernorm + "
+        "no model parallelism; SP 2; CP 4; GC 3; ZeRO 3; shards over 8 GPUs; checkpointing: layernorm + "
         "moe_act; optimizer + activations in host memory; adapters beside q_proj + v_proj; frozen weights in "
         "nf4; products in fp8_current; weights gathered in fp8; " +
             kRest);

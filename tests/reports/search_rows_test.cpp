@@ -51,7 +51,7 @@ TEST_CASE("each searched run shows its plan, the second best and the usual one w
   REQUIRE(rows.size() == 2);
   REQUIRE(rows[1].size() == rows[0].size());
   // 4.1 / 4 = 1.025 and 5 / 4 = 1.25.
-  CHECK(rows[1] == std::vector<std::string>{"hbp", "16K at SP 2, GC 8; 128K at SP 8, ring CP 2; ZeRO 1",
+  CHECK(rows[1] == std::vector<std::string>{"hbp", "16K at SP 2, GC 8; 128K at SP 8, CP 2; ZeRO 1",
                                             "ffd: 64K at SP 1; ZeRO 3", "+2.5%", "128K at SP 8; PP 4, ZeRO 1",
                                             "+25.0%", "1,234", "34"});
   for (const std::string& page : {to_terminal(report, {.wide = true}), to_html(report)}) {

@@ -140,8 +140,8 @@ Why        It saves 1.00 GPU-days against isf: +0.850 as GPUs wait 68% less for
            each other, +0.150 as linear layers take 4% less.
 Set        no model parallelism; ZeRO 1; gradients in bf16; gradients and
            weights travel beside computation.
-           packs up to  SP  ring CP  GC layers  ZeRO  DP ranks  micro-batches
-           128K          8        1         32     1         4              2
+           packs up to  SP  CP  GC layers  ZeRO  DP ranks  micro-batches
+           128K          8   1         32     1         4              2
 Doubts     isf is next with 5.00 GPU-days, 25.0% more (90%: +16.6% to +34.0%).
            Not compared: too big does not fit in memory.
 
@@ -230,9 +230,8 @@ TEST_CASE(
     "where the table of settings is too wide, no setting is lost: sentences below the table have them") {
   const std::string text = unwrapped(to_terminal(example_report(), {.width_columns = 60}));
   CHECK(holds(text, "each group as below the table"));
-  CHECK(holds(
-      text,
-      "Set: packs up to 128K, SP 8, ring CP 1, GC layers 32, ZeRO 1, DP ranks 1, micro-batches varies."));
+  CHECK(holds(text,
+              "Set: packs up to 128K, SP 8, CP 1, GC layers 32, ZeRO 1, DP ranks 1, micro-batches varies."));
 }
 
 TEST_CASE("a run that does not fit is not marked as one of another job") {

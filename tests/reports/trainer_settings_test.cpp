@@ -76,6 +76,7 @@ class RandomPlans {
       find_plan_key("checkpointing")->set(plan, std::vector<std::string>{"core_attn", "mlp"});
     for (const OffloadName& offload : kOffloadNames) plan.offload.*offload.state = pick({0, 0, 1}) == 1;
     plan.mlp_tiles = mostly_one({4});
+    if (plan.sequence.ring > 1) plan.key_exchange = static_cast<KeyExchange>(pick({0, 0, 1, 2}));
     plan.execution.overlaps_states = true;
     plan.execution.fp32_gradients = pick({0, 1}) == 1;
     return plan;
@@ -221,6 +222,27 @@ TEST_CASE("Megatron-LM's degrees: both ways of sharing a pack, a pipeline with c
   CHECK_THAT(text("qwen3-30b-a3b"), Contains("--expert-tensor-parallel-size 2\n"));
   plan.ep_degree = 1;
   CHECK_THAT(text(), !Contains("expert-tensor"));
+}
+
+TEST_CASE("Trainers are told that keys and values are gathered, and the shards that then are left") {
+  ParallelPlan plan = plain_plan(3);
+  plan.sequence.ring = 4;
+  const auto text = [&](const std::string& trainer, KeyExchange exchange, const std::string& file) {
+    plan.key_exchange = exchange;
+    return text_of_file(settings_of(trainer, job_of(plan)), file);
+  };
+  // 4 of the 32 GPUs share a document; 32 share the weights.
+  CHECK_THAT(text("torchtitan", KeyExchange::all_gather, "torchtitan.sh"),
+             Contains("--parallelism.context_parallel_degree 4") &&
+                 Contains("--parallelism.context_parallel_load_balancer ptrr") &&
+                 Contains("--parallelism.data_parallel_shard_degree 8"));
+  CHECK_THAT(text("axolotl", KeyExchange::all_gather_packs, "axolotl.yaml"),
+             Contains("context_parallel_size: 4") && Contains("ring_attn_func: varlen_llama3") &&
+                 Contains("dp_shard_size: 8"));
+  plan.zero_stage = 1;
+  CHECK_THAT(text("megatron-lm", KeyExchange::all_gather, "megatron.sh"),
+             Contains("--context-parallel-size 4") && Contains("--cp-comm-type all_gather"));
+  CHECK_THAT(text("megatron-lm", KeyExchange::ring, "megatron.sh"), Contains("--cp-comm-type p2p"));
 }
 
 TEST_CASE("Settings that a trainer refuses together are not written together") {

@@ -132,7 +132,7 @@ TEST_CASE("What a profile was fitted on is checked") {
         std::vector<std::string>{
             "/fitted_on/models: expected array of texts, got \"llama\" (string)",
             "/fitted_on/n_gpus: expected [fewest, most] GPUs of the steps, got [16,8] (array)",
-            "/fitted_on/traits: expected some of tensor, ulysses, ring, pipeline, zero_2, zero_3, "
+            "/fitted_on/traits: expected some of tensor, ulysses, ring, gathered_keys, pipeline, zero_2, zero_3, "
             "hybrid_sharding, checkpointing, selective_checkpointing, operation_checkpointing, "
             "module_checkpointing, experts, lora, offload, fp8, qlora, tiles, got \"tensr\""});
 }

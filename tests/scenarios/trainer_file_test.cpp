@@ -28,6 +28,7 @@ struct Degrees {
   int tp = 1;
   int pp = 1;
   int gc_layers = 0;
+  KeyExchange exchange = KeyExchange::ring;
 };
 
 // The key that keeps a trainer from running the plan; empty: it can.
@@ -37,7 +38,8 @@ std::string refused_key(const std::string& trainer, const Degrees& degrees) {
                     .sequence = {.ulysses = degrees.ulysses, .ring = degrees.ring},
                     .pp_degree = degrees.pp,
                     .zero_stage = degrees.zero_stage,
-                    .gc_layers = degrees.gc_layers};
+                    .gc_layers = degrees.gc_layers,
+                    .key_exchange = degrees.exchange};
   const Trainer loaded = load_trainer(trainer, kData);
   const std::vector<PlanMistake> mistakes = trainer_mistakes(&loaded, load_model("llama3.1-8b", kData), plan);
   return mistakes.empty() ? "" : mistakes.front().keys.front();
@@ -93,11 +95,23 @@ TEST_CASE("A trainer runs the combinations that its sources allow, and no others
       {"unsloth", {.zero_stage = 1}, "zero_stage"},
       {"hbp", {.zero_stage = 1, .ulysses = 16, .gc_layers = 5}, ""},
       {"hbp", {.zero_stage = 1, .ring = 2}, "cp_degree"},
+      {"torchtitan", {.zero_stage = 3, .ring = 4, .exchange = KeyExchange::all_gather}, ""},
+      {"torchtitan", {.zero_stage = 3, .ring = 4}, "cp_exchange"},
+      {"axolotl", {.zero_stage = 3, .ring = 4, .exchange = KeyExchange::all_gather_packs}, ""},
+      {"axolotl", {.zero_stage = 3, .ring = 4, .exchange = KeyExchange::all_gather}, "cp_exchange"},
+      {"megatron-lm", {.zero_stage = 1, .ring = 4, .tp = 2, .exchange = KeyExchange::all_gather}, ""},
+      {"megatron-lm",
+       {.zero_stage = 1, .ulysses = 2, .ring = 4, .exchange = KeyExchange::all_gather},
+       "sp_degree"},
+      {"nemo-automodel", {.zero_stage = 3, .ring = 4, .exchange = KeyExchange::all_gather}, "cp_exchange"},
+      // Without GPUs that share documents it does not matter.
+      {"trl", {.zero_stage = 3, .exchange = KeyExchange::all_gather}, ""},
+      {"any", {.zero_stage = 3, .ulysses = 8, .ring = 2, .exchange = KeyExchange::all_gather}, ""},
       {"any", {.zero_stage = 3, .ulysses = 8, .ring = 2, .tp = 2, .gc_layers = 7}, ""},
   };
   for (const Row& row : rows) {
     CAPTURE(row.trainer, row.degrees.zero_stage, row.degrees.ulysses, row.degrees.ring, row.degrees.tp,
-            row.degrees.pp, row.degrees.gc_layers);
+            row.degrees.pp, row.degrees.gc_layers, static_cast<int>(row.degrees.exchange));
     CHECK(refused_key(row.trainer, row.degrees) == row.refused);
   }
 }

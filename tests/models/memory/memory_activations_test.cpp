@@ -235,6 +235,10 @@ TEST_CASE("A layer needs buffers for its largest exchange") {
   windowed.sliding_window_tokens = 1024;
   windowed.n_windowed_layers = 16;
   CHECK(dense(windowed, {.n_gpus = 8, .sequence = {.ring = 8}}).exchange_bytes == 8 * 2 * 5 * 1024);
+  // Gathered keys and values: the same in every model.
+  const ParallelPlan gathered{.n_gpus = 8, .sequence = {.ring = 8}, .key_exchange = KeyExchange::all_gather};
+  CHECK(dense(kLlama8b, gathered).exchange_bytes == 8 * 2 * 5 * 1024);
+  CHECK(dense(kLlama8b, gathered).kept_bytes == dense(kLlama8b).kept_bytes);
   // Experts: copies of tokens, sent and received.
   CHECK(expert(kQwen3Moe, {.n_gpus = 8, .ep_degree = 8}).exchange_bytes == 2 * 2 * 8 * 2048);
   // A stage's neighbours, beside it.

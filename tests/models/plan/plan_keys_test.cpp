@@ -76,8 +76,8 @@ TEST_CASE("The text of a plan says every key that is not at its default") {
 TEST_CASE("A group in words: its tokens, the degrees that are not 1, and its checkpointed layers") {
   CHECK(group_text(16384, {}) == "16384 tokens, SP 1");
   CHECK(group_text(174752, {.sequence = {.ulysses = 8, .ring = 4}, .gc_layers = 12}) ==
-        "174752 tokens, SP 8, ring CP 4, GC 12");
+        "174752 tokens, SP 8, CP 4, GC 12");
   CHECK(group_text(131072, {.tp_degree = 2, .sequence = {.ring = 2}, .pp_degree = 4, .ep_degree = 8}) ==
-        "131072 tokens, ring CP 2, TP 2, PP 4, EP 8");
+        "131072 tokens, CP 2, TP 2, PP 4, EP 8");
   CHECK(degrees_text({.zero_stage = 3, .gc_layers = 3}) == "GC 3");
 }

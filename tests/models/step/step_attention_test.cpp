@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
+#include <map>
 #include <numeric>
 #include <random>
 
@@ -53,6 +55,66 @@ TEST_CASE("A pack's attention is that of the kernel, with its error and evidence
                 price.time_s);  // no document is longer than the window
       }
     }
+  }
+}
+
+TEST_CASE("With all keys and values, a GPU computes its share of the pairs of each document") {
+  const HardwareProfile profile = attention_profile({"bwd", "fwd"});
+  AttentionPricer pricer(profile, "fwd", {32, 8, 128});
+  const Lengths pack = {65536, 8192, 300};
+  const double launch_s = pricer.parts().launch_s;
+  const double longest_s = 65536 * pricer.parts().longest_s_per_token;
+  double work_s = 0;
+  for (const std::int32_t length : pack) work_s += pricer.document_s(length);
+  // One of 8 GPUs does an eighth of the work, and waits for the longest document's last block as before.
+  const double expected_s = launch_s + std::pow(std::pow(longest_s, 4) + std::pow(work_s / 8, 4), 0.25);
+  CHECK(pricer.gathered(pack, 1.0 / 8).time_s == Approx(expected_s).epsilon(1e-12));
+  CHECK(pricer.gathered(pack, 1).time_s == Approx(pricer.pack(pack).time_s).epsilon(1e-12));
+}
+
+TEST_CASE("Where packs are cut into chunks, the GPU whose queries have most pairs is waited for") {
+  const HardwareProfile profile = attention_profile({"bwd", "fwd"});
+  AttentionPricer pricer(profile, "fwd", {32, 8, 128});
+  const auto gathered_s = [&](const Lengths& pack, int gpus) {
+    return pricer.gathered(pack, 0, gpus).time_s;
+  };
+  const auto share_s = [&](std::int32_t length, double share) {
+    return pricer.gathered(Lengths{length}, share).time_s;
+  };
+  // A document alone: the last of 4 GPUs has 1 - (3/4)^2 = 7/16 of its pairs.
+  CHECK(gathered_s({65536}, 4) == Approx(share_s(65536, 7.0 / 16)).epsilon(1e-12));
+  // A document on each GPU: nobody waits, in whichever order longer packs repeat them.
+  CHECK(gathered_s({8192, 8192, 8192, 8192}, 4) == Approx(share_s(8192, 1)).epsilon(1e-12));
+  CHECK(gathered_s({4096, 4096}, 2) == gathered_s({4096, 4096, 4096}, 3));
+  // Random packs against a count of every token's pairs.
+  std::mt19937 generator(3);
+  for (int i = 0; i < 50; ++i) {
+    const int gpus = 2 + static_cast<int>(generator() % 7);
+    Lengths pack = random_pack(generator);
+    const std::int64_t tokens = std::reduce(pack.begin(), pack.end(), std::int64_t{0});
+    if (tokens % gpus != 0) pack.push_back(static_cast<std::int32_t>(gpus - tokens % gpus));
+    const std::int64_t chunk = (tokens + gpus - 1) / gpus;
+    std::vector<std::map<std::size_t, double>> pairs(static_cast<std::size_t>(gpus));
+    std::int64_t token = 0;
+    for (std::size_t document = 0; document < pack.size(); ++document) {
+      // Those up to a token are half of its square, as in the times of documents.
+      for (std::int32_t before = 0; before < pack[document]; ++before, ++token)
+        pairs[static_cast<std::size_t>(token / chunk)][document] += before + 0.5;
+    }
+    double most_s = 0;
+    for (const auto& of_gpu : pairs) {
+      double work_s = 0;
+      for (const auto& [document, n] : of_gpu) {
+        const double length = pack[document];
+        work_s += pricer.document_s(pack[document]) * n / (length * length / 2);
+      }
+      most_s = std::max(most_s, work_s);
+    }
+    // The slowest GPU's work is in its time, beside a launch and the end of a long document.
+    CAPTURE(i, gpus);
+    CHECK(gathered_s(pack, gpus) >= most_s + pricer.parts().launch_s - 1e-12);
+    const double longest_s = pricer.parts().longest_s_per_token * *std::ranges::max_element(pack);
+    CHECK(gathered_s(pack, gpus) <= most_s + longest_s + pricer.parts().launch_s + 1e-12);
   }
 }
 

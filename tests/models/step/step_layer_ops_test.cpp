@@ -136,6 +136,16 @@ TEST_CASE("A ring under windows gathers keys and values, and backward scatters t
   CHECK(kernels(backward_kernels, forward(model, plan)).empty());
   plan.sequence.ring = 4;
   CHECK(kernels(backward_kernels, forward(kLlama8b, plan)).empty());
+  // Told to gather, every layer does, whichever way its packs are cut.
+  for (const KeyExchange exchange : {KeyExchange::all_gather, KeyExchange::all_gather_packs}) {
+    plan.key_exchange = exchange;
+    CHECK(kernels(forward_kernels, forward(kLlama8b, plan)) ==
+          std::map<std::string, double>{{text("all_gather"), 2}, {copy, 2}});
+    CHECK(kernels(backward_kernels, forward(kLlama8b, plan)) ==
+          std::map<std::string, double>{{text("all_gather"), 2}, {text("reduce_scatter"), 2}, {copy, 4}});
+    CHECK(kernels(forward_kernels, forward(model, plan)) ==
+          kernels(forward_kernels, forward(kLlama8b, plan)));
+  }
 }
 
 TEST_CASE("Tensor parallelism gathers and scatters the hidden states around either block") {

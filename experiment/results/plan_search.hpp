@@ -53,6 +53,9 @@ struct PlanSearch {
   std::optional<SearchedPlan> runner_up = {};
   /// The plan that a framework's documentation leads to; none if it does not fit.
   std::optional<SearchedPlan> usual = {};
+  /// Where the chosen plan keeps weights, gradients or optimizer states in host memory: the best plan of
+  /// those that may fit without as much free memory, if it is clearly faster.
+  std::optional<SearchedPlan> may_fit = {};
 };
 
 }  // namespace packsim

@@ -473,7 +473,7 @@ void reset_memory_margin(FoundPlan& found) {
   for (ParallelPlan& plan : found.plan.plans) plan.memory_margin = 0;
   if (!found.search) return;
   found.search->chosen.plan.memory_margin = 0;
-  for (std::optional<SearchedPlan>* other : {&found.search->runner_up, &found.search->usual})
+  for (auto* other : {&found.search->runner_up, &found.search->usual, &found.search->may_fit})
     if (*other) (*other)->plan.memory_margin = 0;
 }
 
@@ -500,6 +500,22 @@ std::optional<FoundPlan> plan_that_may_fit(const Scenario& scenario, const Strat
   return std::nullopt;
 }
 
+// Says which plan is faster than one with states in host memory, if it may fit. The latter take several times
+// as long, so that a few percent of memory decide.
+void add_plan_that_may_fit(const Scenario& scenario, const StrategySpec& spec,
+                           std::span<const std::int32_t> lengths_tokens, SharedPrices& prices,
+                           FoundPlan& found) {
+  constexpr double kClearlyFaster = 0.05;
+  if (!found.search || base_plan(scenario, spec).memory_margin != 0) return;
+  const SearchedPlan& chosen = found.search->chosen;
+  const Offload& offload = chosen.plan.offload;
+  if (!offload.optimizer && !offload.gradients && !offload.weights) return;
+  const auto other = plan_that_may_fit(scenario, spec, lengths_tokens, prices, nullptr);
+  if (!other || !other->search || other->search->chosen.trains_asked_job != chosen.trains_asked_job) return;
+  if ((1 + kClearlyFaster) * other->search->chosen.gpu_days < chosen.gpu_days)
+    found.search->may_fit = other->search->chosen;
+}
+
 }  // namespace
 
 FoundPlan find_plan(const Scenario& scenario, const StrategySpec& spec,
@@ -507,8 +523,10 @@ FoundPlan find_plan(const Scenario& scenario, const StrategySpec& spec,
   if (!has_open_groups(spec))
     return {.spec = spec, .plan = plan_strategy(scenario, spec, lengths_tokens, *prices.lend(), known)};
   std::string refusal;
-  if (auto found = best_plan(scenario, spec, lengths_tokens, prices, known, refusal))
+  if (auto found = best_plan(scenario, spec, lengths_tokens, prices, known, refusal)) {
+    add_plan_that_may_fit(scenario, spec, lengths_tokens, prices, *found);
     return *std::move(found);
+  }
   NearestPlan nearest = nearest_plan(scenario, spec, lengths_tokens);
   if (nearest.may_fit && base_plan(scenario, spec).memory_margin == 0) {
     if (auto found = plan_that_may_fit(scenario, spec, lengths_tokens, prices, known))

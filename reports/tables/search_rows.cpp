@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-
 #include "models/plan/plan_text.hpp"
 #include "reports/text/numbers.hpp"
 
@@ -21,12 +20,6 @@ std::string searched_groups_text(const std::vector<SearchedGroup>& groups) {
   return fmt::format("{}", fmt::join(texts, "; "));
 }
 
-std::string searched_text(const SearchedPlan& plan, const StrategyResult& run) {
-  std::string text = plan.strategy == run.strategy ? "" : plan.strategy + ": ";
-  text += searched_groups_text(plan.groups);
-  return text + "; " + searched_plan_text(plan.plan);
-}
-
 std::string slower_text(const std::optional<SearchedPlan>& plan, const PlanSearch& search) {
   if (!plan) return "-";
   if (!plan->trains_asked_job) return "another job";
@@ -34,6 +27,12 @@ std::string slower_text(const std::optional<SearchedPlan>& plan, const PlanSearc
 }
 
 }  // namespace
+
+std::string searched_text(const SearchedPlan& plan, const StrategyResult& run) {
+  std::string text = plan.strategy == run.strategy ? "" : plan.strategy + ": ";
+  text += searched_groups_text(plan.groups);
+  return text + "; " + searched_plan_text(plan.plan);
+}
 
 std::vector<std::vector<std::string>> search_rows(const Report& report) {
   std::vector<std::vector<std::string>> rows = {

@@ -18,6 +18,9 @@ inline constexpr std::string_view kSearchNote =
     "Plans that do not fit in memory, or that cannot be faster by the work of their packs alone, are not "
     "simulated.";
 
+/// A plan that the search of a run has simulated: "64K at CP 2; TP 4, ZeRO 3".
+std::string searched_text(const SearchedPlan& plan, const StrategyResult& run);
+
 /// The runs whose plans were searched, the titles in front; empty if there are none.
 std::vector<std::vector<std::string>> search_rows(const Report& report);
 

@@ -8,6 +8,7 @@
 #include "files/text/printable.hpp"
 #include "reports/tables/comparable_runs.hpp"
 #include "reports/tables/run_notes.hpp"
+#include "reports/tables/search_rows.hpp"
 #include "reports/text/numbers.hpp"
 #include "reports/verdict/sentences.hpp"
 
@@ -79,8 +80,18 @@ std::optional<double> with_waits(const StrategyResult& run) {
 
 std::string memory_text(const StrategyResult& best) {
   if (!may_not_fit(best)) return "";
-  return fmt::format("{} may not fit in GPU memory: the estimate may be wrong by more memory than it leaves free.",
-                     printable_name(best.name));
+  return fmt::format(
+      "{} may not fit in GPU memory: the estimate may be wrong by more memory than it leaves free.",
+      printable_name(best.name));
+}
+
+std::string faster_plan_text(const StrategyResult& best) {
+  if (!best.search || !best.search->may_fit) return "";
+  const SearchedPlan& other = *best.search->may_fit;
+  return fmt::format(
+      "With less GPU memory left free, another plan takes {} GPU-days, {} less, but may not fit: {}.",
+      quantity(other.gpu_days), percent(1 - other.gpu_days / best.search->chosen.gpu_days),
+      searched_text(other, best));
 }
 
 std::string prices_text(const StrategyResult& best) {
@@ -102,10 +113,11 @@ std::string largest_uncertainty_text(const StrategyResult& best) {
 
 std::vector<std::string> doubts_of(const Report& report, const StrategyResult& best) {
   std::vector<std::string> doubts;
-  for (std::string& doubt : std::vector{memory_text(best), next_run(report, best), level_runs(report, best),
-                                        other_best(report, best, "failures", with_failures),
-                                        other_best(report, best, "waits for plans", with_waits),
-                                        prices_text(best), largest_uncertainty_text(best)}) {
+  for (std::string& doubt :
+       std::vector{memory_text(best), faster_plan_text(best), next_run(report, best),
+                   level_runs(report, best), other_best(report, best, "failures", with_failures),
+                   other_best(report, best, "waits for plans", with_waits), prices_text(best),
+                   largest_uncertainty_text(best)}) {
     if (!doubt.empty()) doubts.push_back(std::move(doubt));
   }
   return doubts;

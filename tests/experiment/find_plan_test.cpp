@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <string>
 
 #include "experiment/compare_strategies.hpp"
@@ -19,6 +20,7 @@ struct SearchedJob {
   int nodes = 1;
   std::int64_t tokens = 262144;
   int zero_stage = 3;
+  std::string profile = "deepspeed-ulysses-h100";
   std::string packing = {};  // what follows in "packing"
   std::string strategies = {};
 };
@@ -34,8 +36,8 @@ Scenario searched_scenario(const TempFolder& folder, const SearchedJob& job) {
   folder.write("lengths.csv", lengths + "40000\n30000\n");
   return load_scenario(folder.write("job.json", R"({"format": 1, "name": "job", "model": ")" + job.model +
                                                     R"(", "cluster": {"type": "h100-sxm-80gb", "nodes": )" +
-                                                    std::to_string(job.nodes) +
-                                                    R"(}, "profile": "deepspeed-ulysses-h100", "training":
+                                                    std::to_string(job.nodes) + R"(}, "profile": ")" +
+                                                    job.profile + R"(", "training":
     {"tokens_per_iteration": )" + std::to_string(job.tokens) +
                                                     R"(, "zero_stage": )" + std::to_string(job.zero_stage) +
                                                     R"(}, "lengths": {"mix": [{"source": "lengths.csv"}]},
@@ -338,6 +340,35 @@ TEST_CASE("A search tries the exchanges of keys and values that it is told") {
   // Plans in which no GPUs share documents are tried once.
   CHECK(of("both").search->n_candidates <
         of("rings").search->n_candidates + of("gathers").search->n_candidates);
+}
+
+TEST_CASE("A plan with states in host memory has beside it what may fit without") {
+  const TempFolder folder;
+  Scenario scenario = searched_scenario(
+      folder, {.profile = "any-framework-h100",
+               .packing = R"(, "plan": "auto", "zero_stages": [3], "tp_degrees": [1], "pp_degrees": [1],
+                               "checkpointing_kinds": ["full"], "offloads": ["none", "optimizer"])",
+               .strategies = R"({"strategy": "isf"})"});
+  const auto searched = [&](double memory_bytes) {
+    scenario.cluster.gpu.memory_bytes = std::llround(memory_bytes);
+    return compare_strategies(scenario).runs.front();
+  };
+  // The least with which a plan fits: the optimizer is on the host, and could not be elsewhere.
+  double enough_bytes = 16e9;
+  while (!searched(enough_bytes).feasible) enough_bytes *= 1.05;
+  CHECK(searched(enough_bytes).plan.offload.optimizer);
+  CHECK_FALSE(searched(enough_bytes).search->may_fit);
+  // The least of which so much is left free that it may stay on the GPU.
+  while (searched(enough_bytes).plan.offload.optimizer) enough_bytes *= 1.05;
+  const StrategyResult enough = searched(enough_bytes);
+  CHECK_FALSE(enough.search->may_fit);
+  // With a little less, the same plan may fit, and the optimizer on the host takes longer.
+  const StrategyResult less = searched(enough_bytes / 1.05);
+  REQUIRE(less.search->may_fit);
+  CHECK(less.plan.offload.optimizer);
+  CHECK_FALSE(less.search->may_fit->plan.offload.optimizer);
+  CHECK(1.05 * less.search->may_fit->gpu_days < less.times->gpu_days);
+  CHECK(less.search->may_fit->gpu_days <= enough.times->gpu_days);
 }
 
 TEST_CASE("Values that model and cluster do not allow are refused with the reason") {

@@ -1,5 +1,6 @@
 #include "reports/verdict/verdict.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <limits>
 #include <random>
@@ -180,6 +181,22 @@ TEST_CASE("the first doubt is that the best run may not fit in memory") {
   CHECK(first_doubt(report) == best +
                                    " may not fit in GPU memory: the estimate may be wrong by more memory "
                                    "than it leaves free.");
+}
+
+TEST_CASE("a plan with states in host memory is told beside what is faster and may fit") {
+  Report report = example_report();
+  StrategyResult& best = *std::ranges::find(report.runs, verdict(report).best, &StrategyResult::name);
+  SearchedPlan& chosen = best.search.emplace().chosen;
+  chosen = {.strategy = best.strategy, .plan = {.zero_stage = 2}, .groups = {{65536}}, .gpu_days = 4};
+  chosen.plan.offload.optimizer = true;
+  best.search->may_fit = chosen;
+  best.search->may_fit->plan.offload = {};
+  best.search->may_fit->gpu_days = 1;
+  CHECK(first_doubt(report) ==
+        "With less GPU memory left free, another plan takes 1.00 GPU-days, 75.0% less, but may not fit: 64K "
+        "at SP 1; ZeRO 2.");
+  best.search->may_fit.reset();
+  CHECK_THAT(first_doubt(report), !Contains("may not fit"));
 }
 
 TEST_CASE("runs that may be as fast as the best one are named in one sentence") {

@@ -75,6 +75,26 @@ bool mixes_degrees(const StrategySpec& spec) {
   return chooses_groups(spec) || strategy_of(spec).mixes_groups;
 }
 
+// Where thousands of plans are within the accuracy of their floors, as with an optimizer on the host that
+// takes most of a step, the search ends when this many in a row, in the order of their floors, were no
+// better.
+class Patience {
+ public:
+  void look_at(const Trials& trials) {
+    constexpr double kBetter = 1e-3;
+    const double best_s = trials.tried().empty() ? 0 : trials.tried().front().epoch_s;
+    const bool is_better = best_s > 0 && (best_s_ == 0 || best_s < (1 - kBetter) * best_s_);
+    n_in_row_ = is_better ? 0 : n_in_row_ + 1;
+    if (is_better) best_s_ = best_s;
+  }
+  bool is_over() const { return n_in_row_ >= kMostInRow; }
+
+ private:
+  static constexpr int kMostInRow = 4000;
+  int n_in_row_ = 0;
+  double best_s_ = 0;
+};
+
 class Search {
  public:
   Search(const Scenario& scenario, const StrategySpec& spec, std::span<const std::int32_t> lengths_tokens,
@@ -304,7 +324,13 @@ class Search {
     }
     std::vector<ParallelPlan> waiting;
     std::multimap<double, PlanCandidate> open;  // of equal floors, those that came first
+    Patience patience;
     while (!bases_left.empty() || !open.empty()) {
+      if (patience.is_over() && trials.best_rules_out()) {
+        search_.n_given_up += std::ssize(open);
+        search_.n_bases_given_up += static_cast<std::int64_t>(bases_left.size());
+        break;
+      }
       if (!bases_left.empty() && (open.empty() || bases_left.least_floor_s() <= open.begin()->first)) {
         if (trials.rules_out(bases_left.least_floor_s())) {
           search_.n_bases_ruled_out += static_cast<std::int64_t>(bases_left.size());
@@ -328,6 +354,7 @@ class Search {
         continue;
       }
       trials.add(candidate, search_);
+      patience.look_at(trials);
     }
     return waiting;
   }

@@ -36,6 +36,7 @@ class Plan:
     ep_degree: int = 1
     sp_degree: int = 1
     cp_degree: int = 1
+    cp_exchange: str = "ring"  # where cp_degree is not 1
     shards: int = 0  # GPUs that share one set of shards; 0: all that hold the same weights
     gc_layers: int = 0
     checkpointing: str | tuple[str, ...] = "full"
@@ -171,6 +172,8 @@ def loop(files: Files, plan: Plan, job: Job) -> None:
         setattr(plan, key, parallelism[key])
     for key in ("sp_degree", "cp_degree", "gc_layers"):
         setattr(plan, key, group[key])
+    if plan.cp_degree > 1:
+        plan.cp_exchange = parallelism["cp_exchange"]
     chunks = plan.pp_degree * plan.virtual_stages  # which checkpoint equally many layers
     plan.gc_layers = math.ceil(plan.gc_layers / chunks) * chunks
     plan.shards = parallelism["shard_degree"]
@@ -190,7 +193,13 @@ def axolotl(files: Files, plan: Plan, job: Job) -> None:
         fsdp = values["fsdp_config"]
         plan.zero_stage = 3 if fsdp["reshard_after_forward"] else 2
         plan.offload |= states(fsdp["offload_params"], plan.zero_stage)
-        plan.shards, plan.tp_degree = values["dp_shard_size"], values.get("tensor_parallel_size", 1)
+        plan.cp_degree, plan.tp_degree = (
+            values.get("context_parallel_size", 1),
+            values.get("tensor_parallel_size", 1),
+        )
+        if plan.cp_degree > 1:
+            plan.cp_exchange = {"varlen_llama3": "all_gather_packs"}[values["ring_attn_func"]]
+        plan.shards = values["dp_shard_size"] * plan.cp_degree
         plan.ep_degree = values.get("expert_parallel_size", 1)
         assert values["dp_replicate_size"] * plan.shards * plan.tp_degree == job.n_gpus
     else:
@@ -248,6 +257,7 @@ def megatron(values: Files, plan: Plan, job: Job) -> None:
         plan.sp_degree, plan.cp_degree = values["hierarchical_context_parallel_sizes"]
     elif gpus > 1:
         plan.sp_degree, plan.cp_degree = (gpus, 1) if kind == "a2a" else (1, gpus)
+        plan.cp_exchange = "all_gather" if kind == "all_gather" else "ring"
     if "num_layers_per_virtual_pipeline_stage" in values:
         plan.virtual_stages = (
             job.n_layers // values["num_layers_per_virtual_pipeline_stage"] // plan.pp_degree
@@ -339,7 +349,11 @@ def torchtitan(files: Files, plan: Plan, job: Job) -> None:
     }
     plan.zero_stage = {"always": 3, "never": 2}[degrees["fsdp_reshard_after_forward"]]
     plan.tp_degree, plan.pp_degree = degrees["tensor_parallel_degree"], degrees["pipeline_parallel_degree"]
-    plan.ep_degree, plan.shards = degrees["expert_parallel_degree"], degrees["data_parallel_shard_degree"]
+    plan.ep_degree, plan.cp_degree = degrees["expert_parallel_degree"], degrees["context_parallel_degree"]
+    plan.shards = degrees["data_parallel_shard_degree"] * plan.cp_degree
+    if plan.cp_degree > 1:
+        assert degrees["spmd_backend"] == "spmd_types"
+        plan.cp_exchange = {"ptrr": "all_gather"}[degrees["context_parallel_load_balancer"]]
     assert (
         degrees["data_parallel_replicate_degree"] * plan.shards * plan.tp_degree * plan.pp_degree
         == job.n_gpus

@@ -36,6 +36,7 @@ def true_plan(truth: Files) -> tuple[Plan, Job]:
             for key in ("zero_stage", "tp_degree", "pp_degree", "virtual_stages", "ep_degree")
         },
         **{key: group[key] for key in ("sp_degree", "cp_degree")},
+        cp_exchange=parallelism["cp_exchange"] if group["cp_degree"] > 1 else "ring",
         gc_layers=-(-group["gc_layers"] // chunks) * chunks,  # chunks checkpoint equally many
         checkpointing=words if isinstance(words, str) else tuple(words),
         offload=set([offload] if isinstance(offload, str) else offload) - {"none"},

@@ -45,8 +45,8 @@ struct PlanSearch {
   /// Base plans (ZeRO stages, tensor, pipeline and expert parallelism) none of whose plans can be faster;
   /// their plans are not among the candidates.
   std::int64_t n_bases_ruled_out = 0;
-  /// Plans and base plans that were not looked at, as 4 000 plans in a row, of lower floors, were no better
-  /// than the best one.
+  /// Plans and base plans that were not looked at, as many in a row of lower floors were no better
+  /// (Patience).
   std::int64_t n_given_up = 0;
   std::int64_t n_bases_given_up = 0;
   std::int64_t n_simulated = 0;

@@ -15,6 +15,7 @@
 #include "experiment/search/base_plans.hpp"
 #include "experiment/search/bases_by_floor.hpp"
 #include "experiment/search/nearest_plan.hpp"
+#include "experiment/search/patience.hpp"
 #include "experiment/search/plan_space.hpp"
 #include "experiment/search/rival_specs.hpp"
 #include "experiment/search/trials.hpp"
@@ -74,26 +75,6 @@ bool makes_own_steps(const Scenario& scenario, const StrategySpec& spec) {
 bool mixes_degrees(const StrategySpec& spec) {
   return chooses_groups(spec) || strategy_of(spec).mixes_groups;
 }
-
-// Where thousands of plans are within the accuracy of their floors, as with an optimizer on the host that
-// takes most of a step, the search ends when this many in a row, in the order of their floors, were no
-// better.
-class Patience {
- public:
-  void look_at(const Trials& trials) {
-    constexpr double kBetter = 1e-3;
-    const double best_s = trials.tried().empty() ? 0 : trials.tried().front().epoch_s;
-    const bool is_better = best_s > 0 && (best_s_ == 0 || best_s < (1 - kBetter) * best_s_);
-    n_in_row_ = is_better ? 0 : n_in_row_ + 1;
-    if (is_better) best_s_ = best_s;
-  }
-  bool is_over() const { return n_in_row_ >= kMostInRow; }
-
- private:
-  static constexpr int kMostInRow = 4000;
-  int n_in_row_ = 0;
-  double best_s_ = 0;
-};
 
 class Search {
  public:
@@ -164,9 +145,9 @@ class Search {
     return samples_of(lengths_tokens, longest_tokens_, spec_.over_long, are_some);
   }
 
-  // Of the planner's rivals, those that stand for the others come first: the others, and its own
-  // compositions, which take a hundred times as long, are tried only from the base plans at which these are
-  // near the best.
+  // Of the planner's rivals, those that stand for the others come first. The others are tried only from the
+  // base plans at which these are near the best, and then its own compositions, which take longest to make,
+  // from those at which any of them is.
   void add_all(Trials& trials) {
     const std::vector<ParallelPlan> bases = base_plans(scenario_, spec_);
     const bool may_be_own = makes_own_steps(scenario_, spec_);
@@ -354,7 +335,7 @@ class Search {
         continue;
       }
       trials.add(candidate, search_);
-      patience.look_at(trials);
+      if (!trials.tried().empty()) patience.look_at(trials.tried().front().epoch_s);
     }
     return waiting;
   }

@@ -83,12 +83,13 @@ TimeEstimate AttentionPricer::pack(std::span<const std::int32_t> lengths_tokens,
   return time_of(sum);
 }
 
-TimeEstimate AttentionPricer::gathered(std::span<const std::int32_t> lengths_tokens, double share, int gpus) {
-  if (gpus == 1) {
-    AttentionSum sum;
-    for (const std::int32_t length : lengths_tokens) sum.add(document(length), length, share);
-    return time_of(sum);
-  }
+TimeEstimate AttentionPricer::shared(std::span<const std::int32_t> lengths_tokens, double share) {
+  AttentionSum sum;
+  for (const std::int32_t length : lengths_tokens) sum.add(document(length), length, share);
+  return time_of(sum);
+}
+
+TimeEstimate AttentionPricer::slowest_chunk(std::span<const std::int32_t> lengths_tokens, int gpus) {
   const double chunk = std::reduce(lengths_tokens.begin(), lengths_tokens.end(), 0.0) / gpus;
   std::vector<AttentionSum> sums(static_cast<std::size_t>(gpus));
   double start = 0;

@@ -56,10 +56,11 @@ class AttentionPricer {
   /// Under a window there are no parts, and a longer document takes windowed_share() of its time.
   TimeEstimate pack(std::span<const std::int32_t> lengths_tokens, const AttentionWindow& window = {});
 
-  /// The same where each GPU has all keys and values, and the queries of a part of the pairs: `share` of
-  /// every document or, if `gpus` is not 1, those in one of so many equal chunks of the pack, of which the
-  /// slowest counts. Its longest document is seen whole. Only without a ring.
-  TimeEstimate gathered(std::span<const std::int32_t> lengths_tokens, double share, int gpus = 1);
+  // Where each GPU has all keys and values (a pricer without a ring): the longest document is seen whole.
+  /// The time of a GPU that computes this share of the pairs of every document.
+  TimeEstimate shared(std::span<const std::int32_t> lengths_tokens, double share);
+  /// The time of the slowest GPU, if each has the queries of one of so many equal chunks of the pack.
+  TimeEstimate slowest_chunk(std::span<const std::int32_t> lengths_tokens, int gpus);
 
   /// The parts of pack(): launch_s + ((longest_s_per_token x the longest length)^4 + sum^4)^(1/4), where the
   /// sum is over document_s() of all documents.

@@ -250,10 +250,14 @@ AttentionWindow StepPricer::window() const {
 StepPricer::LayerAttention StepPricer::attention(AttentionPricer& pricer,
                                                  std::span<const std::int32_t> lengths_tokens) {
   const double scale = factors_.attention_factor * attention_calls();
-  const int chunks = plan_.key_exchange == KeyExchange::all_gather_packs ? plan_.sequence.ring : 1;
-  LayerAttention price{.all = plan_.gathers_keys()
-                                  ? pricer.gathered(lengths_tokens, attention_share(), chunks)
-                                  : pricer.pack(lengths_tokens)};
+  LayerAttention price;
+  if (!plan_.gathers_keys()) {
+    price.all = pricer.pack(lengths_tokens);
+  } else if (plan_.key_exchange == KeyExchange::all_gather_packs) {
+    price.all = pricer.slowest_chunk(lengths_tokens, plan_.sequence.ring);
+  } else {
+    price.all = pricer.shared(lengths_tokens, attention_share());
+  }
   price.all.time_s *= scale;
   price.all.error_s *= scale;
   if (model_.has_windows()) {

@@ -68,18 +68,18 @@ TEST_CASE("With all keys and values, a GPU computes its share of the pairs of ea
   for (const std::int32_t length : pack) work_s += pricer.document_s(length);
   // One of 8 GPUs does an eighth of the work, and waits for the longest document's last block as before.
   const double expected_s = launch_s + std::pow(std::pow(longest_s, 4) + std::pow(work_s / 8, 4), 0.25);
-  CHECK(pricer.gathered(pack, 1.0 / 8).time_s == Approx(expected_s).epsilon(1e-12));
-  CHECK(pricer.gathered(pack, 1).time_s == Approx(pricer.pack(pack).time_s).epsilon(1e-12));
+  CHECK(pricer.shared(pack, 1.0 / 8).time_s == Approx(expected_s).epsilon(1e-12));
+  CHECK(pricer.shared(pack, 1).time_s == Approx(pricer.pack(pack).time_s).epsilon(1e-12));
 }
 
 TEST_CASE("Where packs are cut into chunks, the GPU whose queries have most pairs is waited for") {
   const HardwareProfile profile = attention_profile({"bwd", "fwd"});
   AttentionPricer pricer(profile, "fwd", {32, 8, 128});
   const auto gathered_s = [&](const Lengths& pack, int gpus) {
-    return pricer.gathered(pack, 0, gpus).time_s;
+    return pricer.slowest_chunk(pack, gpus).time_s;
   };
   const auto share_s = [&](std::int32_t length, double share) {
-    return pricer.gathered(Lengths{length}, share).time_s;
+    return pricer.shared(Lengths{length}, share).time_s;
   };
   // A document alone: the last of 4 GPUs has 1 - (3/4)^2 = 7/16 of its pairs.
   CHECK(gathered_s({65536}, 4) == Approx(share_s(65536, 7.0 / 16)).epsilon(1e-12));

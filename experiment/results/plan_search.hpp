@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -60,6 +61,12 @@ struct PlanSearch {
   /// Where the chosen plan keeps weights, gradients or optimizer states in host memory: the best plan of
   /// those that may fit without as much free memory, if it is clearly faster.
   std::optional<SearchedPlan> may_fit = {};
+
+  /// Counts plans that fit in memory, and others.
+  void count(std::size_t n_that_fit, std::int64_t n_others) {
+    n_candidates += static_cast<std::int64_t>(n_that_fit) + n_others;
+    n_too_large += n_others;
+  }
 };
 
 }  // namespace packsim

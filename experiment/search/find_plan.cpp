@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <memory>
 #include <stdexcept>
@@ -17,6 +16,7 @@
 #include "experiment/search/nearest_plan.hpp"
 #include "experiment/search/patience.hpp"
 #include "experiment/search/plan_space.hpp"
+#include "experiment/search/refine.hpp"
 #include "experiment/search/rival_specs.hpp"
 #include "experiment/search/trials.hpp"
 #include "packing/algorithms/shuffle.hpp"
@@ -36,10 +36,8 @@ constexpr std::ptrdiff_t kMostOfStrategy = 8;
 constexpr std::size_t kMostClose = 4;
 constexpr double kCloseFraction = 0.02;
 constexpr double kNearFraction = 0.15;
-// The parts of a group's length by which near plans differ, with all of the data or a small sample, and with
-// a large one.
-constexpr std::array<double, 3> kParts = {0.25, 0.125, 0.0625};
-constexpr std::array<double, 1> kFinalParts = {0.125};
+// The part of a group's length by which plans differ that are tried with the second sample.
+constexpr double kFinalPart = 0.125;
 
 // The first samples of a seeded shuffle with so many tokens together.
 std::vector<std::int32_t> some_samples(std::span<const std::int32_t> lengths_tokens, std::uint32_t seed,
@@ -86,6 +84,7 @@ class Search {
     longest_tokens_ = std::max<std::int64_t>(1, std::min(longest, spec.longest_tokens.value_or(longest)));
     for (const std::int32_t length : lengths_tokens) n_tokens_ += length;
     options_.emplace(scenario_, longest_tokens_);
+    bases_ = base_plans(scenario_, spec_);
   }
 
   // The best plan, or none if no plan fits.
@@ -94,7 +93,7 @@ class Search {
     if (n_tokens_ <= kSmallIterations * of_iteration) {
       Trials trials(scenario_, samples(lengths_tokens_, false), pricers_);
       add_all(trials);
-      refine(trials, kParts, kMostClose);
+      refine(refinement(), trials, kMostClose);
       return choose(trials, n_tokens_, epochs);
     }
     const std::vector<std::int32_t> first =
@@ -103,7 +102,7 @@ class Search {
     add_all(trials);
     // Of the plans near the best one, the best is enough: the others would take the places of other plans.
     Trials refined = trials;
-    refine(refined, kParts, kMostClose);
+    refine(refinement(), refined, kMostClose);
     const std::vector<std::int32_t> second =
         some_samples(lengths_tokens_, scenario_.seed, kSecondIterations * of_iteration);
     const std::int64_t second_tokens = std::min(n_tokens_, kSecondIterations * of_iteration);
@@ -114,7 +113,7 @@ class Search {
       finalist.floor_s = 0;
       final_trials.add(finalist, search_);
     }
-    refine(final_trials, kFinalParts, 1);
+    refine_lengths(refinement(), final_trials, kFinalPart);
     for (const TriedPlan& tried : trials.tried()) {
       if (is_own_usual(tried)) final_trials.add(tried.candidate, search_);
     }
@@ -149,7 +148,7 @@ class Search {
   // base plans at which these are near the best, and then its own compositions, which take longest to make,
   // from those at which any of them is.
   void add_all(Trials& trials) {
-    const std::vector<ParallelPlan> bases = base_plans(scenario_, spec_);
+    const std::vector<ParallelPlan>& bases = bases_;
     const bool may_be_own = makes_own_steps(scenario_, spec_);
     const std::vector<StrategySpec> rivals = rival_specs(scenario_, spec_);
     const auto first_other = rivals.begin() + n_scouts(rivals);
@@ -217,42 +216,7 @@ class Search {
     for (const ParallelPlan& plan : plans) add_plans_of({&spec_, 1}, {&plan, 1}, trials);
   }
 
-  void count(const PlanSpace& space) {
-    search_.n_candidates += std::ssize(space.candidates) + space.n_too_large;
-    search_.n_too_large += space.n_too_large;
-  }
-
-  // Tries pack lengths between those of the candidates, near the best plan of each of the best strategies,
-  // and then nearer.
-  void refine(Trials& trials, std::span<const double> parts, std::size_t most_strategies) {
-    WorkFloors floors(trials.counts(), !trials.are_some(), *pricers_);
-    for (const std::string& strategy : with_any_lengths(trials, most_strategies)) {
-      for (const double part : parts) {
-        PlanCandidate near = std::ranges::find_if(trials.tried(), [&](const TriedPlan& tried) {
-                               return tried.candidate.spec.strategy == strategy;
-                             })->candidate;
-        near.spec.micro_batches_per_rank = spec_.micro_batches_per_rank;
-        PlanSpace space;
-        add_near_plans(near, part, *options_, floors, space);
-        count(space);
-        for (const PlanCandidate& candidate : space.candidates) trials.add(candidate, search_);
-      }
-    }
-  }
-
-  // The strategies whose groups may have any length, of plans that are close to the best one.
-  static std::vector<std::string> with_any_lengths(const Trials& trials, std::size_t most) {
-    std::vector<std::string> names;
-    for (const TriedPlan& tried : trials.tried()) {
-      const Strategy& strategy = strategy_of(tried.candidate.spec);
-      if (tried.epoch_s > (1 + kFinalistFraction) * trials.tried().front().epoch_s || names.size() == most)
-        break;
-      if (strategy.chooses_groups || strategy.mixes_groups) continue;
-      const std::string& name = tried.candidate.spec.strategy;
-      if (std::ranges::find(names, name) == names.end()) names.push_back(name);
-    }
-    return names;
-  }
+  Refinement refinement() { return {spec_, bases_, *options_, *pricers_, search_}; }
 
   // Tries the plans of these strategies from each base plan. As long as no plan rules others out, those that
   // save memory or have virtual stages wait, and are then tried only with the packs of the best plan of their
@@ -363,7 +327,7 @@ class Search {
       if (simpler.empty() || !mixes_degrees(spec)) add_plans(spec, base, simpler, *options_, floors, space);
     }
     if (has_ring_sibling(base, bases)) std::erase_if(space.candidates, shares_no_documents);
-    count(space);
+    search_.count(space.candidates.size(), space.n_too_large);
     for (PlanCandidate& candidate : space.candidates) {
       const double floor_s = candidate.floor_s;
       // The planner's last iterations are shorter, unless the pipeline's have to be full.
@@ -445,6 +409,7 @@ class Search {
   std::shared_ptr<ScenarioPricers> pricers_;
   std::int64_t longest_tokens_ = 1;
   std::optional<GroupOptions> options_;
+  std::vector<ParallelPlan> bases_;
   std::int64_t n_tokens_ = 0;
   PlanSearch search_;
   std::string refusal_;

@@ -5,12 +5,14 @@
 
 #include "experiment/plans/plan_group.hpp"
 #include "experiment/pricers/job_of.hpp"
+#include "packing/schedule/iteration_size.hpp"
 #include "sim/run/plan_cost.hpp"
 
 namespace packsim {
 namespace {
 
 constexpr std::array<int, 8> kPacksOfRank = {1, 2, 3, 4, 6, 8, 12, 16};
+constexpr std::int64_t kMostOfShare = 4;
 
 GroupOption make_option(const Scenario& scenario, const ParallelPlan& base,
                         const SequenceParallelism& sequence, std::int64_t capacity_tokens) {
@@ -45,7 +47,7 @@ std::vector<SequenceParallelism> GroupOptions::sequences(const ParallelPlan& bas
 
 std::int64_t GroupOptions::longest_pack(const ParallelPlan& base, const SequenceParallelism& sequence) const {
   const int gpus = sequence.gpus_per_pack();
-  return std::max(scenario_.training.tokens_per_iteration * gpus / packed_gpus(base),
+  return std::max(kMostOfShare * scenario_.training.tokens_per_iteration * gpus / packed_gpus(base),
                   round_up_to(longest_tokens_, gpus));
 }
 
@@ -53,19 +55,26 @@ const std::vector<GroupOption>& GroupOptions::all(const ParallelPlan& base) {
   const auto [place, is_new] = all_.try_emplace(base);
   std::vector<GroupOption>& options = place->second;
   if (!is_new) return options;
-  const auto add = [&](const SequenceParallelism& sequence, std::int64_t capacity_tokens, bool fills) {
+  const auto add = [&](const SequenceParallelism& sequence, std::int64_t capacity_tokens, bool fills,
+                       bool is_above_share = false) {
     const bool is_known = std::ranges::any_of(options, [&](const GroupOption& one) {
       return one.group.sequence == sequence && one.group.capacity_tokens == capacity_tokens;
     });
     if (is_known || capacity_tokens == 0) return;
     options.push_back(of(base, sequence, capacity_tokens));
     options.back().fills_iteration = fills;
+    options.back().is_above_share = is_above_share;
   };
+  const IterationSize size{scenario_.training.tokens_per_iteration, longest_tokens_};
   for (const SequenceParallelism& sequence : sequences(base)) {
     const int gpus = sequence.gpus_per_pack();
     const std::int64_t rank_tokens = scenario_.training.tokens_per_iteration * gpus / packed_gpus(base);
     for (const int n_packs : kPacksOfRank) add(sequence, rank_tokens / n_packs / gpus * gpus, true);
     add(sequence, round_up_to(longest_tokens_, gpus), false);
+    const std::int64_t most_rank_tokens = size.most_tokens() * gpus / packed_gpus(base);
+    for (const std::int64_t tokens :
+         {most_rank_tokens, rank_tokens * 3 / 2, 2 * rank_tokens, kMostOfShare * rank_tokens})
+      add(sequence, tokens / gpus * gpus, false, true);
   }
   return options;
 }
@@ -86,8 +95,9 @@ const std::vector<GroupOption>& GroupOptions::of_depth(const ParallelPlan& base,
     const bool is_meant = sharing == Sharing::ulysses || is_last || (sharing == Sharing::node && is_in_node);
     if (gpus == last_degree || !is_meant) continue;
     last_degree = gpus;
+    // Longer than the share of an iteration, so that its samples need not fill every pack.
     const std::int64_t most_tokens =
-        std::max(longest_tokens_, scenario_.training.tokens_per_iteration * gpus / packed_gpus(base));
+        std::max(longest_tokens_, 2 * scenario_.training.tokens_per_iteration * gpus / packed_gpus(base));
     const int gpus_of_pack = gpus * base.tp_degree;
     const GroupSpec group{.capacity_tokens = 0, .sequence = *way, .gc_layers = {}};
     const std::int64_t capacity_tokens =

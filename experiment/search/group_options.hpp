@@ -27,6 +27,8 @@ struct GroupOption {
   double fill_factor = 1;
   /// Whether full packs make up an iteration of the size asked for.
   bool fills_iteration = false;
+  /// Whether one pack on every rank would be more than an iteration, were they full.
+  bool is_above_share = false;
 };
 
 /// How the GPUs of each degree share packs: with as much Ulysses as possible, with as much as there is room
@@ -51,7 +53,8 @@ class GroupOptions {
   const GroupOption& of(const ParallelPlan& base, const SequenceParallelism& sequence,
                         std::int64_t capacity_tokens);
   /// Every way to share a pack with every pack length at which 1, 2, 3, ... packs on every rank make up an
-  /// iteration, and with the length of the longest sample.
+  /// iteration, with lengths at which one would be more than that were they full, and with the length of the
+  /// longest sample.
   const std::vector<GroupOption>& all(const ParallelPlan& base);
   /// One group for each degree, in ascending order, with as many tokens on each GPU as fit with this number
   /// of checkpointed layers.

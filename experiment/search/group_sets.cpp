@@ -62,7 +62,8 @@ std::vector<std::vector<GroupOption>> group_sets(std::span<const GroupOption> op
     return one.fits && one.fills_iteration && one.group.capacity_tokens >= longest_tokens;
   });
   for (const GroupOption& one : options) {
-    if (one.fits && one.group.capacity_tokens >= longest_tokens && (one.fills_iteration || !any_fills))
+    if (!one.fits || one.group.capacity_tokens < longest_tokens) continue;
+    if (one.fills_iteration || one.is_above_share || !any_fills)
       longest.push_back({one, work_s(one, floors)});
   }
   if (longest.empty()) return {};

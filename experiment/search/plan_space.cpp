@@ -1,8 +1,6 @@
 #include "experiment/search/plan_space.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <functional>
 #include <limits>
 #include <map>
 #include <optional>
@@ -154,20 +152,34 @@ bool need_no_saving(std::span<const GroupOption> groups, std::span<const Paralle
   });
 }
 
+// The groups of which plans are made.
+std::vector<GroupOption> groups_to_use(const ParallelPlan& base, GroupOptions& options,
+                                       const WorkFloors& floors) {
+  std::vector<GroupOption> groups = options.all(base);
+  const std::int64_t of_iteration = options.scenario().training.tokens_per_iteration;
+  std::erase_if(groups, [&](const GroupOption& one) {
+    return one.is_above_share && !floors.may_exceed_iteration(one.group.capacity_tokens, of_iteration);
+  });
+  return groups;
+}
+
 void add_one_group(const StrategySpec& spec, const ParallelPlan& base,
                    std::span<const ParallelPlan* const> simpler, GroupOptions& options, WorkFloors& floors,
                    PlanSpace& space) {
   const Scenario& scenario = options.scenario();
   const std::int64_t longest_tokens = options.longest_tokens();
   bool has_usual = !is_usual_base(scenario, spec, base);
-  const bool fills = std::ranges::any_of(options.all(base), [&](const GroupOption& one) {
+  const std::vector<GroupOption> groups = groups_to_use(base, options, floors);
+  const bool fills = std::ranges::any_of(groups, [&](const GroupOption& one) {
     return one.fills_iteration && one.group.capacity_tokens >= longest_tokens;
   });
-  for (const GroupOption& one : options.all(base)) {
+  for (const GroupOption& one : groups) {
     if (one.group.capacity_tokens < longest_tokens) continue;
-    if (!one.fills_iteration && fills && !forms_iterations(spec)) continue;
+    const bool is_right_length = one.fills_iteration || one.is_above_share || !fills;
+    if (!is_right_length && !forms_iterations(spec)) continue;
     if (need_no_saving({&one, 1}, simpler, options)) continue;
-    if (!one.fits) {
+    // With all samples, what counts is whether the packs fit that are made of them.
+    if (!one.fits && !(one.is_above_share && floors.are_of_all_samples())) {
       ++space.n_too_large;
       continue;
     }
@@ -200,7 +212,8 @@ void add_group_sets(const StrategySpec& spec, const ParallelPlan& base,
     double full_packs_s = 0;
   };
   std::vector<RatedSet> sets;
-  for (std::vector<GroupOption>& groups : group_sets(options.all(base), options.longest_tokens(), floors)) {
+  const std::vector<GroupOption> all = groups_to_use(base, options, floors);
+  for (std::vector<GroupOption>& groups : group_sets(all, options.longest_tokens(), floors)) {
     if (!may_run_together(scenario, spec, groups)) continue;
     if (need_no_saving(groups, simpler, options)) continue;
     const double of_set_s = full_packs_s(scenario, base, groups, floors);
@@ -294,30 +307,6 @@ void add_mixed(const StrategySpec& spec, const ParallelPlan& base, GroupOptions&
   }
 }
 
-// Groups with one of them longer or shorter by this part, or without one.
-std::vector<std::vector<GroupSpec>> near_groups(const std::vector<GroupSpec>& groups, double part,
-                                                std::int64_t longest_tokens) {
-  std::vector<std::vector<GroupSpec>> near;
-  for (std::size_t g = 0; g < groups.size(); ++g) {
-    const bool is_last = g + 1 == groups.size();
-    const std::int64_t gpus = groups[g].sequence.gpus_per_pack();
-    for (const double factor : {1 - part, 1 + part}) {
-      std::vector<GroupSpec>& changed = near.emplace_back(groups);
-      const double tokens = factor * static_cast<double>(groups[g].capacity_tokens);
-      const std::int64_t least = is_last ? longest_tokens : 1;
-      changed[g].capacity_tokens =
-          std::max(round_up_to(least, gpus), round_up_to(std::llround(tokens), gpus));
-    }
-    if (is_last) continue;
-    std::vector<GroupSpec>& fewer = near.emplace_back(groups);
-    fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(g));
-  }
-  std::erase_if(near, [&](const std::vector<GroupSpec>& one) {
-    return one == groups || !std::ranges::is_sorted(one, std::less_equal<>(), &GroupSpec::capacity_tokens);
-  });
-  return near;
-}
-
 // The longest packs, with nothing checkpointed.
 GroupOption longest_group(const ParallelPlan& base, const SequenceParallelism& sequence,
                           const GroupOptions& options) {
@@ -329,28 +318,43 @@ GroupOption longest_group(const ParallelPlan& base, const SequenceParallelism& s
 
 }  // namespace
 
-void add_near_plans(const PlanCandidate& near, double part, GroupOptions& options, WorkFloors& floors,
-                    PlanSpace& space) {
-  const ParallelPlan& base = *near.spec.plan;
-  for (const std::vector<GroupSpec>& groups : near_groups(near.spec.groups, part, options.longest_tokens())) {
-    std::vector<GroupOption> made;
-    for (const GroupSpec& group : groups)
-      made.push_back(options.of(base, group.sequence, group.capacity_tokens));
-    if (!std::ranges::all_of(made, &GroupOption::fits)) {
-      ++space.n_too_large;
-      continue;
-    }
-    PlanCandidate& candidate = space.candidates.emplace_back(near);
-    candidate.is_usual = false;
-    candidate.spec.groups.clear();
-    for (const GroupOption& one : made) candidate.spec.groups.push_back(one.group);
-    if (near.option_set > 0)
-      set_options(candidate.spec,
-                  searched_options(near.spec, groups.back().capacity_tokens)[near.option_set - 1]);
-    if (made.size() == 1) made.front() = with_fewest_layers(base, made.front(), options);
-    candidate.floor_s = floor_s(options.scenario(), candidate.spec, base, made, floors);
-    candidate.least_groups.clear();
+std::vector<PlanCandidate> with_other_options(const PlanCandidate& candidate, const OptionValues& given) {
+  PlanCandidate plain = candidate;
+  plain.is_usual = false;
+  plain.option_set = 0;
+  plain.spec.options = given;
+  const std::vector<OptionValues> searched =
+      searched_options(plain.spec, plain.spec.groups.back().capacity_tokens);
+  std::vector<PlanCandidate> others(searched.empty() ? 0 : 1, plain);
+  for (std::size_t i = 0; i < searched.size(); ++i) {
+    if (gives_any(plain.spec, searched[i])) continue;
+    others.push_back(plain);
+    others.back().option_set = i + 1;
+    set_options(others.back().spec, searched[i]);
   }
+  std::erase_if(others, [&](const PlanCandidate& one) { return one.option_set == candidate.option_set; });
+  return others;
+}
+
+std::optional<PlanCandidate> with_packs(const PlanCandidate& candidate, const ParallelPlan& base,
+                                        std::span<const GroupSpec> groups, GroupOptions& options,
+                                        WorkFloors& floors) {
+  std::vector<GroupOption> made;
+  for (const GroupSpec& group : groups)
+    made.push_back(options.of(base, group.sequence, group.capacity_tokens));
+  if (!std::ranges::all_of(made, &GroupOption::fits)) return std::nullopt;
+  PlanCandidate changed = candidate;
+  changed.is_usual = false;
+  changed.spec.plan = base;
+  changed.spec.groups.clear();
+  for (const GroupOption& one : made) changed.spec.groups.push_back(one.group);
+  if (candidate.option_set > 0)
+    set_options(changed.spec,
+                searched_options(candidate.spec, groups.back().capacity_tokens)[candidate.option_set - 1]);
+  if (made.size() == 1) made.front() = with_fewest_layers(base, made.front(), options);
+  changed.floor_s = floor_s(options.scenario(), changed.spec, base, made, floors);
+  changed.least_groups.clear();
+  return changed;
 }
 
 double least_s(const ParallelPlan& base, GroupOptions& options, WorkFloors& floors) {

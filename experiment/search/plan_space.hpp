@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -46,9 +47,13 @@ void add_plans(const StrategySpec& spec, const ParallelPlan& base,
                std::span<const ParallelPlan* const> simpler, GroupOptions& options, WorkFloors& floors,
                PlanSpace& space);
 
-/// Adds plans that differ from one in the length of one group, longer or shorter by this part, or have a
-/// group less. Only for strategies whose groups may have any length.
-void add_near_plans(const PlanCandidate& near, double part, GroupOptions& options, WorkFloors& floors,
-                    PlanSpace& space);
+/// The candidate with each other of the strategy's searched_options, and with none of them.
+/// given: the options that the scenario says.
+std::vector<PlanCandidate> with_other_options(const PlanCandidate& candidate, const OptionValues& given);
+
+/// The candidate with other packs or another base plan; none if full packs do not fit in memory.
+std::optional<PlanCandidate> with_packs(const PlanCandidate& candidate, const ParallelPlan& base,
+                                        std::span<const GroupSpec> groups, GroupOptions& options,
+                                        WorkFloors& floors);
 
 }  // namespace packsim

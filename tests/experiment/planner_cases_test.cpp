@@ -17,7 +17,7 @@ using namespace packsim;
 
 namespace {
 
-struct Job {
+struct SmallJob {
   std::string lengths;  // a line each
   std::string strategies;
   std::string model = "llama3.1-8b";
@@ -27,7 +27,7 @@ struct Job {
   std::int64_t tokens_per_iteration = 262144;
 };
 
-Scenario scenario_of(const Job& job, const TempFolder& folder) {
+Scenario scenario_of(const SmallJob& job, const TempFolder& folder) {
   folder.write("lengths.csv", "tokens\n" + job.lengths);
   const std::string text =
       R"({"format": 1, "name": "case", "model": ")" + job.model +
@@ -39,7 +39,7 @@ Scenario scenario_of(const Job& job, const TempFolder& folder) {
   return load_scenario(folder.write("scenario.json", text), packsim_test::kData);
 }
 
-Report report_of(const Job& job, Level level = Level::step) {
+Report report_of(const SmallJob& job, Level level = Level::step) {
   const TempFolder folder;
   RunOptions options;
   options.level = level;
@@ -63,12 +63,13 @@ std::string mixed_lengths(int n) {
 
 TEST_CASE("GPUs that are left over wait for no round that others are in") {
   // Under ZeRO 2 all GPUs exchange gradients in every round; FlexSP's micro-batches are apart by barriers.
-  const Job job{.lengths = "8192\n8192\n2374\n",
-                .strategies = R"({"strategy": "flexsp", "groups": [{"capacity_tokens": 1024, "sp_degree": 1},
+  const SmallJob job{
+      .lengths = "8192\n8192\n2374\n",
+      .strategies = R"({"strategy": "flexsp", "groups": [{"capacity_tokens": 1024, "sp_degree": 1},
       {"capacity_tokens": 2048, "sp_degree": 2}, {"capacity_tokens": 4096, "sp_degree": 4},
       {"capacity_tokens": 8192, "sp_degree": 8}]})",
-                .zero_stage = 2,
-                .tokens_per_iteration = 524288};
+      .zero_stage = 2,
+      .tokens_per_iteration = 524288};
   const Report steps = report_of(job);
   CHECK(steps.runs[0].counts.trained_tokens == 8192 + 8192 + 2374);
   CHECK(report_of(job, Level::op).runs[0].times->gpu_days ==

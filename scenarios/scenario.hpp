@@ -45,6 +45,8 @@ struct StrategySpec : Policies {
   /// Whether packsim searches the strategy's plan (find_plan()). `groups` is then empty or, for hbp, has
   /// groups that are tried too.
   bool searches_plan = false;
+  /// Seconds by the clock that the search may take; none: as long as it takes.
+  std::optional<double> search_time_limit_s = {};
   // Values to try where the plan is searched, and ZeRO stages also by a strategy that chooses its groups;
   // empty: those of the dimension (scenarios/search_space).
   std::vector<int> zero_stages = {};

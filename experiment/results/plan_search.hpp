@@ -47,9 +47,10 @@ struct PlanSearch {
   /// their plans are not among the candidates.
   std::int64_t n_bases_ruled_out = 0;
   /// Plans and base plans that were not looked at, as many in a row of lower floors were no better
-  /// (Patience).
+  /// (Patience), or the search had taken as long as it may.
   std::int64_t n_given_up = 0;
   std::int64_t n_bases_given_up = 0;
+  bool is_cut_short = false;  ///< whether it had taken as long as it may
   std::int64_t n_simulated = 0;
   /// Tokens of the samples with which the best plans were simulated; the data set's own number if it is
   /// small.

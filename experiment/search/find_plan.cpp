@@ -18,6 +18,7 @@
 #include "experiment/search/plan_space.hpp"
 #include "experiment/search/refine.hpp"
 #include "experiment/search/rival_specs.hpp"
+#include "experiment/search/time_limit.hpp"
 #include "experiment/search/trials.hpp"
 #include "packing/algorithms/shuffle.hpp"
 #include "packing/flexsp/options.hpp"
@@ -78,7 +79,11 @@ class Search {
  public:
   Search(const Scenario& scenario, const StrategySpec& spec, std::span<const std::int32_t> lengths_tokens,
          SharedPrices& prices)
-      : scenario_(scenario), spec_(spec), lengths_tokens_(lengths_tokens), pricers_(prices.lend()) {
+      : scenario_(scenario),
+        spec_(spec),
+        lengths_tokens_(lengths_tokens),
+        pricers_(prices.lend()),
+        time_limit_(spec.search_time_limit_s) {
     scenario_.training.epochs = 1;
     const std::int64_t longest = lengths_tokens.empty() ? 1 : *std::ranges::max_element(lengths_tokens);
     longest_tokens_ = std::max<std::int64_t>(1, std::min(longest, spec.longest_tokens.value_or(longest)));
@@ -91,14 +96,14 @@ class Search {
   std::optional<StrategySpec> best(int epochs) {
     const std::int64_t of_iteration = scenario_.training.tokens_per_iteration;
     if (n_tokens_ <= kSmallIterations * of_iteration) {
-      Trials trials(scenario_, samples(lengths_tokens_, false), pricers_);
+      Trials trials(scenario_, samples(lengths_tokens_, false), pricers_, time_limit_);
       add_all(trials);
       refine(refinement(), trials, kMostClose);
       return choose(trials, n_tokens_, epochs);
     }
     const std::vector<std::int32_t> first =
         some_samples(lengths_tokens_, scenario_.seed, kFirstIterations * of_iteration);
-    Trials trials(scenario_, samples(first, true), pricers_);
+    Trials trials(scenario_, samples(first, true), pricers_, time_limit_);
     add_all(trials);
     // Of the plans near the best one, the best is enough: the others would take the places of other plans.
     Trials refined = trials;
@@ -106,7 +111,7 @@ class Search {
     const std::vector<std::int32_t> second =
         some_samples(lengths_tokens_, scenario_.seed, kSecondIterations * of_iteration);
     const std::int64_t second_tokens = std::min(n_tokens_, kSecondIterations * of_iteration);
-    Trials final_trials(scenario_, samples(second, true), pricers_);
+    Trials final_trials(scenario_, samples(second, true), pricers_, time_limit_);
     for (const PlanCandidate& finalist : finalists(trials)) final_trials.add(finalist, search_);
     if (!refined.tried().empty() && is_better(refined.tried().front(), trials.tried().front())) {
       PlanCandidate finalist = refined.tried().front().candidate;
@@ -120,7 +125,7 @@ class Search {
     const std::vector<PlanCandidate> close = close_rivals(final_trials);
     std::optional<StrategySpec> best = choose(final_trials, second_tokens, epochs);
     if (close.size() < 2) return best;
-    Trials whole_trials(scenario_, samples(lengths_tokens_, false), pricers_);
+    Trials whole_trials(scenario_, samples(lengths_tokens_, false), pricers_, time_limit_);
     for (const PlanCandidate& candidate : close) whole_trials.add(candidate, search_);
     return choose(whole_trials, n_tokens_, epochs);
   }
@@ -271,7 +276,8 @@ class Search {
     std::multimap<double, PlanCandidate> open;  // of equal floors, those that came first
     Patience patience;
     while (!bases_left.empty() || !open.empty()) {
-      if (patience.is_over() && trials.best_rules_out()) {
+      if (trials.is_over()) search_.is_cut_short = true;
+      if (trials.is_over() || (patience.is_over() && trials.best_rules_out())) {
         search_.n_given_up += std::ssize(open);
         search_.n_bases_given_up += static_cast<std::int64_t>(bases_left.size());
         break;
@@ -407,6 +413,7 @@ class Search {
   const StrategySpec& spec_;
   std::span<const std::int32_t> lengths_tokens_;
   std::shared_ptr<ScenarioPricers> pricers_;
+  TimeLimit time_limit_;
   std::int64_t longest_tokens_ = 1;
   std::optional<GroupOptions> options_;
   std::vector<ParallelPlan> bases_;
@@ -479,7 +486,7 @@ void add_plan_that_may_fit(const Scenario& scenario, const StrategySpec& spec,
                            std::span<const std::int32_t> lengths_tokens, SharedPrices& prices,
                            FoundPlan& found) {
   constexpr double kClearlyFaster = 0.05;
-  if (!found.search || base_plan(scenario, spec).memory_margin != 0) return;
+  if (!found.search || found.search->is_cut_short || base_plan(scenario, spec).memory_margin != 0) return;
   const SearchedPlan& chosen = found.search->chosen;
   const Offload& offload = chosen.plan.offload;
   if (!offload.optimizer && !offload.gradients && !offload.weights) return;

@@ -63,6 +63,11 @@ void Trials::add(const PlanCandidate& candidate, PlanSearch& search) {
     ++search.n_ruled_out;
     return;
   }
+  if (is_over()) {
+    search.is_cut_short = true;
+    ++search.n_given_up;
+    return;
+  }
   const bool may_be_slow = candidate.is_usual || !best_rules_out();
   ++search.n_simulated;
   const double most_s = may_be_slow ? std::numeric_limits<double>::infinity()

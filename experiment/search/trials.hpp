@@ -9,6 +9,7 @@
 #include "experiment/pricers/shared_prices.hpp"
 #include "experiment/results/plan_search.hpp"
 #include "experiment/search/plan_candidate.hpp"
+#include "experiment/search/time_limit.hpp"
 #include "experiment/search/try_plan.hpp"
 #include "planning/bound/lower_bound.hpp"
 #include "scenarios/scenario.hpp"
@@ -34,12 +35,19 @@ Samples samples_of(std::span<const std::int32_t> lengths_tokens, std::int64_t lo
 class Trials {
  public:
   /// The scenario is kept by reference.
-  Trials(const Scenario& scenario, Samples samples, std::shared_ptr<ScenarioPricers> pricers)
-      : scenario_(scenario), samples_(std::move(samples)), pricers_(std::move(pricers)) {}
+  Trials(const Scenario& scenario, Samples samples, std::shared_ptr<ScenarioPricers> pricers,
+         TimeLimit time_limit)
+      : scenario_(scenario),
+        samples_(std::move(samples)),
+        pricers_(std::move(pricers)),
+        time_limit_(time_limit) {}
 
-  /// Simulates a plan, unless its floor is above the best one's time. search: counts it.
+  /// Simulates a plan, unless its floor is above the best one's time or the search is over. search: counts
+  /// it.
   void add(const PlanCandidate& candidate, PlanSearch& search);
 
+  /// Whether the search has taken as long as it may. One plan that can be used is found in any case.
+  bool is_over() const { return !tried_.empty() && time_limit_.is_over(); }
   /// Whether no slower plan can be better than the best one: it trains the job that was asked for.
   bool best_rules_out() const;
   /// Whether no plan with such a floor can be the best.
@@ -55,6 +63,7 @@ class Trials {
   const Scenario& scenario_;
   Samples samples_;
   std::shared_ptr<ScenarioPricers> pricers_;
+  TimeLimit time_limit_;
   std::vector<TriedPlan> tried_;
   std::string refusal_;
 };

@@ -26,13 +26,19 @@ Json searched_plan(const std::optional<SearchedPlan>& plan) {
 
 nlohmann::ordered_json plan_search_json(const std::optional<PlanSearch>& search) {
   if (!search) return nullptr;
-  return {{"n_candidates", search->n_candidates},    {"n_too_large", search->n_too_large},
-          {"n_ruled_out", search->n_ruled_out},      {"n_bases_ruled_out", search->n_bases_ruled_out},
+  return {{"n_candidates", search->n_candidates},
+          {"n_too_large", search->n_too_large},
+          {"n_ruled_out", search->n_ruled_out},
+          {"n_bases_ruled_out", search->n_bases_ruled_out},
           {"n_given_up", search->n_given_up},
           {"n_bases_given_up", search->n_bases_given_up},
-          {"n_simulated", search->n_simulated},      {"tried_tokens", search->tried_tokens},
-          {"chosen", searched_plan(search->chosen)}, {"runner_up", searched_plan(search->runner_up)},
-          {"usual", searched_plan(search->usual)},   {"may_fit", searched_plan(search->may_fit)}};
+          {"is_cut_short", search->is_cut_short},
+          {"n_simulated", search->n_simulated},
+          {"tried_tokens", search->tried_tokens},
+          {"chosen", searched_plan(search->chosen)},
+          {"runner_up", searched_plan(search->runner_up)},
+          {"usual", searched_plan(search->usual)},
+          {"may_fit", searched_plan(search->may_fit)}};
 }
 
 Json run_plan_json(const ParallelPlan& plan, std::span<const PlannedGroup> groups) {

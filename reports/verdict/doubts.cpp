@@ -94,6 +94,17 @@ std::string faster_plan_text(const StrategyResult& best) {
       searched_text(other, best));
 }
 
+std::string searches_text(const Report& report) {
+  std::vector<std::string> names;
+  for (const StrategyResult& run : report.runs) {
+    if (run.search && run.search->is_cut_short) names.push_back(printable_name(run.name));
+  }
+  if (names.empty()) return "";
+  return fmt::format(
+      "Searches ended at their time limit, so a better plan may be left, as far as the bound: {}.",
+      fmt::join(names, ", "));
+}
+
 std::string prices_text(const StrategyResult& best) {
   const EvidenceShares& evidence = best.times->evidence;
   const double not_measured = evidence.extrapolated + evidence.transferred + evidence.missing;
@@ -114,7 +125,7 @@ std::string largest_uncertainty_text(const StrategyResult& best) {
 std::vector<std::string> doubts_of(const Report& report, const StrategyResult& best) {
   std::vector<std::string> doubts;
   for (std::string& doubt :
-       std::vector{memory_text(best), faster_plan_text(best), next_run(report, best),
+       std::vector{memory_text(best), faster_plan_text(best), searches_text(report), next_run(report, best),
                    level_runs(report, best), other_best(report, best, "failures", with_failures),
                    other_best(report, best, "waits for plans", with_waits), prices_text(best),
                    largest_uncertainty_text(best)}) {

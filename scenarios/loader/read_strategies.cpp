@@ -289,6 +289,7 @@ StrategySpec read_strategy(JsonReader& reader, JsonReader& defaults, StrategyKey
       if (spec.searches_plan || kSearchDimensions[i] == &kZeroStages)
         spec.*kSearchDimensions[i]->said = keys.searched_values[i];
     }
+    spec.search_time_limit_s = keys.search_time_limit_s;
     spec.longest_tokens = reader.optional_integer<std::int64_t>("capacity_tokens", 1, kMostTokens);
     if (!reader.has("capacity_tokens")) spec.longest_tokens = keys.capacity_tokens;
   }

@@ -61,6 +61,8 @@ void read_plan_key(JsonReader& reader, StrategyKeys& keys) {
 void read_search_keys(JsonReader& reader, JsonReader& parallelism, const ParallelPlan& plan,
                       StrategyKeys& keys) {
   parallelism.allow_any_keys();
+  if (const auto limit_s = reader.optional_positive("search_time_limit_s"))
+    keys.search_time_limit_s = limit_s;
   for (std::size_t i = 0; i < kSearchDimensions.size(); ++i) {
     const SearchDimension& dimension = *kSearchDimensions[i];
     std::vector<int> said = read_said(reader, dimension);

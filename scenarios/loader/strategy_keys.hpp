@@ -23,12 +23,13 @@ struct StrategyKeys {
   OptionValues options;
   OptionValues policies;       ///< those that were said, by their names in kPolicies
   bool searches_plan = false;  ///< "plan" is "auto"
+  std::optional<double> search_time_limit_s;
   /// [kSearchDimensions] the values to try; empty where none are said
   std::array<std::vector<int>, kSearchDimensions.size()> searched_values;
 };
 
-/// Values of each dimension of a search that a file says. parallelism: where a plan's own value may be said,
-/// which then is the only one.
+/// Values of each dimension of a search that a file says, and how long it may take. parallelism: where a
+/// plan's own value may be said, which then is the only one.
 void read_search_keys(JsonReader& reader, JsonReader& parallelism, const ParallelPlan& plan,
                       StrategyKeys& keys);
 

@@ -342,6 +342,30 @@ TEST_CASE("A search tries the exchanges of keys and values that it is told") {
         of("rings").search->n_candidates + of("gathers").search->n_candidates);
 }
 
+TEST_CASE("A search that ends at its time limit has a plan, says so, and is above the bound") {
+  const TempFolder folder;
+  const Report report =
+      compare_strategies(searched_scenario(folder, {.packing = R"(, "plan": "auto")" + kSavesNothing,
+                                                    .strategies = R"({"name": "whole", "strategy": "isf"},
+                        {"name": "cut", "strategy": "isf", "search_time_limit_s": 1e-9},
+                        {"name": "long", "strategy": "isf", "search_time_limit_s": 1e9},
+                        {"name": "planner", "strategy": "planner", "search_time_limit_s": 1e-9})"}));
+  const auto of = [&](const std::string& name) -> const StrategyResult& { return run_named(report, name); };
+  CHECK_FALSE(of("whole").search->is_cut_short);
+  CHECK_FALSE(of("long").search->is_cut_short);
+  CHECK(of("long").times->gpu_days == of("whole").times->gpu_days);
+  for (const char* name : {"cut", "planner"}) {
+    const StrategyResult& cut = of(name);
+    CAPTURE(name);
+    CHECK(cut.search->is_cut_short);
+    CHECK(cut.search->n_given_up + cut.search->n_bases_given_up > 0);
+    CHECK(cut.search->n_simulated < of("whole").search->n_simulated);
+    CHECK(cut.bound->gpu_days == of("whole").bound->gpu_days);
+    CHECK(cut.bound->gpu_days <= cut.times->gpu_days);
+  }
+  CHECK(of("cut").times->gpu_days >= of("whole").times->gpu_days);
+}
+
 TEST_CASE("A plan with states in host memory has beside it what may fit without") {
   const TempFolder folder;
   Scenario scenario = searched_scenario(

@@ -11,6 +11,7 @@
 using namespace packsim;
 using namespace packsim_test;
 using Catch::Contains;
+using Catch::StartsWith;
 
 namespace {
 
@@ -197,6 +198,18 @@ TEST_CASE("a plan with states in host memory is told beside what is faster and m
         "at SP 1; ZeRO 2.");
   best.search->may_fit.reset();
   CHECK_THAT(first_doubt(report), !Contains("may not fit"));
+}
+
+TEST_CASE("searches that ended at their time limit are named") {
+  Report report = example_report();
+  CHECK_THAT(first_doubt(report), !Contains("time limit"));
+  for (StrategyResult& run : report.runs) {
+    if (run.name != verdict(report).best) run.search.emplace().is_cut_short = true;
+  }
+  CHECK_THAT(
+      first_doubt(report),
+      StartsWith("Searches ended at their time limit, so a better plan may be left, as far as the bound: "));
+  CHECK_THAT(first_doubt(report), !Contains(verdict(report).best));
 }
 
 TEST_CASE("runs that may be as fast as the best one are named in one sentence") {

@@ -66,7 +66,7 @@ Question question_of(const RecommendArguments& arguments, const CommandContext& 
   for (const std::string& text : arguments.gpus) question.offers.push_back(offer_of(text));
   if (question.offers.empty()) {
     const Scenario scenario = load_scenario(arguments.scenario, context);
-    question.offers.push_back({scenario.cluster.name, scenario.cluster.gpu_hour_price});
+    question.offers.push_back({scenario.cluster.name, scenario.cluster.gpu_hour_price, true});
   }
   if (question.node_counts.empty()) question.node_counts = usual_node_counts();
   std::ranges::sort(question.node_counts);

@@ -8,8 +8,10 @@ namespace packsim {
 
 /// A type of cluster that may be booked, and what an hour of one of its GPUs costs.
 struct ClusterOffer {
-  std::string type;                      ///< a shipped name or a path
+  std::string type;                      ///< a shipped name or a path; a name alone if is_of_scenario
   std::optional<double> gpu_hour_price;  ///< above 0, in the currency of all offers
+  /// Whether it is the scenario's own cluster, with all that the scenario says of it.
+  bool is_of_scenario = false;
 };
 
 /// Which of the clusters that meet all limits is the best. Of equals, the other goal decides.

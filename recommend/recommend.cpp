@@ -250,8 +250,9 @@ void simulate_until_fewest(const Load& load, const Question& question, const Rec
 }  // namespace
 
 std::vector<std::string> settings_of(const ClusterOffer& offer, int nodes) {
-  std::vector<std::string> settings = {"cluster.type=" + nlohmann::json(offer.type).dump(),
-                                       fmt::format("cluster.nodes={}", nodes)};
+  std::vector<std::string> settings = {fmt::format("cluster.nodes={}", nodes)};
+  if (offer.is_of_scenario) return settings;
+  settings.insert(settings.begin(), "cluster.type=" + nlohmann::json(offer.type).dump());
   if (offer.gpu_hour_price)
     settings.push_back(fmt::format("cluster.gpu_hour_price={}", *offer.gpu_hour_price));
   return settings;

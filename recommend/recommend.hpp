@@ -36,7 +36,7 @@ struct RecommendOptions {
   std::function<void(double most_work_s)> estimated = [](double) {};
 };
 
-/// The settings that put the scenario on a cluster.
+/// The settings that put the scenario on a cluster. Its own cluster keeps all but the number of nodes.
 std::vector<std::string> settings_of(const ClusterOffer& offer, int nodes);
 
 /// Simulates the scenario's strategies on each cluster that may be the answer, and ranks them. A cluster that

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "files/version.hpp"
 #include "tests/cli/program.hpp"
@@ -68,6 +69,44 @@ TEST_CASE("what is recommended is what compare says of the scenario that is writ
   INFO(replay.err);
   REQUIRE(replay.exit_code == 0);
   CHECK(json::parse(replay.out)["runs"][0]["gpu_days"] == best["times"]["gpu_days"]);
+}
+
+TEST_CASE("the scenario's own cluster is recommended with all that the scenario says of it") {
+  const ScenarioFolder folder;
+  json slow = json::parse(read_text(packsim_test::source_dir() + "/models/clusters/h100-sxm-80gb.json"));
+  slow["network"]["nic_bytes_per_s"] = 1e9;
+  write_text(folder / "same_name.json", slow.dump());
+  slow["name"] = "ours";
+  write_text(folder / "own_name.json", slow.dump());
+  const std::vector<json> clusters = {
+      {{"type", "same_name.json"}, {"nodes", 2}},
+      {{"type", "own_name.json"}, {"nodes", 2}},
+      {{"type", "h100-sxm-80gb"}, {"nodes", 2}, {"nic_bytes_per_s", 1e9}, {"gpu_hour_price", 3}}};
+  double gpu_days = 0;
+  for (const json& cluster : clusters) {
+    CAPTURE(cluster.dump());
+    json scenario = json::parse(kSmallScenario);
+    scenario["cluster"] = cluster;
+    write_text(folder / "s.json", scenario.dump());
+    const ProgramRun compare = run_shell(folder, "packsim compare s.json --json --quiet --out r");
+    const ProgramRun run =
+        run_shell(folder, "packsim recommend s.json --nodes 2 --deadline 100 --out answer --quiet");
+    INFO(compare.err + run.err);
+    REQUIRE(run.exit_code == 0);
+    const json answer = json::parse(read_text(folder / "answer/recommendation.json"));
+    const json best = answer["candidates"][answer["best"].get<std::size_t>()];
+    for (const json& simulated : json::parse(compare.out)["runs"]) {
+      if (simulated["name"] == best["strategy"]) CHECK(simulated["gpu_days"] == best["times"]["gpu_days"]);
+    }
+    // What is written for the trainer is of that cluster too.
+    const ProgramRun written =
+        run_shell(folder, "packsim compare answer/scenario.json --json --quiet --out r2");
+    INFO(written.err);
+    CHECK(json::parse(written.out)["runs"] == json::parse(compare.out)["runs"]);
+    // The three say the same network.
+    if (gpu_days > 0) CHECK(best["times"]["gpu_days"] == gpu_days);
+    gpu_days = best["times"]["gpu_days"];
+  }
 }
 
 TEST_CASE("a scenario beside its own trainer's file finds it from the answer too") {

@@ -1,11 +1,7 @@
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
-#include <filesystem>
 #include <memory>
 #include <stdexcept>
 #include <string>
-#include <system_error>
 
 #include "cli/commands.hpp"
 #include "cli/shared/interrupts.hpp"
@@ -56,12 +52,6 @@ void add_page_command(CLI::App& app, const CommandContext&) {
       ->capture_default_str();
   command->add_flag("--quiet", arguments->quiet, "Print nothing but errors");
   command->callback([arguments] {
-    for (const std::string& input : {arguments->sweep, arguments->recommendation}) {
-      std::error_code none;
-      if (!input.empty() && std::filesystem::equivalent(input, arguments->out, none))
-        throw std::invalid_argument(
-            fmt::format("--out: expected a file that is no input, got \"{}\"", printable(arguments->out)));
-    }
     write_output(arguments->out, planning_page(planning_data(*arguments)));
     if (!arguments->quiet) print_out("{}\n", printable(arguments->out));
   });

@@ -18,6 +18,7 @@
 #include "cli/shared/interrupts.hpp"
 #include "cli/shared/print.hpp"
 #include "files/file_error.hpp"
+#include "files/inputs.hpp"
 #include "files/shell_quoted.hpp"
 #include "files/text/printable.hpp"
 #include "files/version.hpp"
@@ -91,6 +92,7 @@ int run_commands(int argc, char** argv) {
                                .version = build_version(),
                                .program = argc > 0 ? shell_quoted(argv[0]) : "packsim",
                                .data_root = find_data_root("/proc/self/exe")};
+  const KeptInputs kept_inputs;
   CLI::App app(
       "packsim: how should mixed-length data be packed and parallelised on these GPUs, and what will it "
       "cost?",

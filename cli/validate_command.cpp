@@ -10,6 +10,7 @@
 #include "cli/shared/child_process.hpp"
 #include "cli/shared/interrupts.hpp"
 #include "cli/shared/print.hpp"
+#include "files/inputs.hpp"
 #include "files/read_file.hpp"
 #include "scenarios/loader/json/problems.hpp"
 #include "validation/any_stack_fit.hpp"
@@ -35,6 +36,7 @@ struct ValidateArguments {
 
 void write_profile(std::string_view name, const std::string& text, const DataPaths& data) {
   const std::string path = fmt::format("{}/{}/{}.json", data.root, kProfileFiles.folder, name);
+  release_input(path);
   write_output(path, text);
   print_out("{}: written\n", path);
 }
@@ -64,6 +66,7 @@ void refresh_pages(const std::string& path, const std::vector<ValidationSet>& se
     const std::string page = read_file(file);
     if (page.find(kTablesBegin) == std::string::npos) continue;
     has_tables = true;
+    release_input(file);
     write_output(file, with_tables(page, sets));
   }
   if (!has_tables)

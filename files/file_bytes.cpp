@@ -11,6 +11,7 @@
 
 #include "files/file_error.hpp"
 #include "files/file_kind.hpp"
+#include "files/inputs.hpp"
 
 namespace packsim {
 namespace {
@@ -47,6 +48,7 @@ RegularFile::RegularFile(const std::string& path)
   if (!file_.is_open()) throw FileError(path, errno);
   const struct stat status = status_of(file_.get(), path);
   refuse_unless(path, status.st_mode, S_ISREG(status.st_mode), "a regular file");
+  keep_input(status);
   size_bytes_ = size_of(status);
 }
 

@@ -11,6 +11,7 @@
 #include "files/file_descriptor.hpp"
 #include "files/file_error.hpp"
 #include "files/file_kind.hpp"
+#include "files/inputs.hpp"
 
 namespace packsim {
 namespace {
@@ -35,6 +36,7 @@ std::string read_file(const std::string& path, std::int64_t most_bytes) {
     refuse_size(path, most_bytes, std::to_string(status.st_size));
   const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_NOCTTY | O_CLOEXEC));
   if (!file.is_open()) throw FileError(path, errno);
+  keep_input(status);
 
   // One byte more than the file has, so that its end shows in the same call.
   const auto expected = is_regular ? static_cast<std::size_t>(status.st_size) + 1 : kFirstBlockBytes;

@@ -11,10 +11,12 @@
 #include <cstring>
 #include <filesystem>
 #include <optional>
+#include <stdexcept>
 #include <system_error>
 
 #include "files/file_descriptor.hpp"
 #include "files/file_error.hpp"
+#include "files/inputs.hpp"
 #include "files/temporary_file.hpp"
 #include "files/write_all.hpp"
 
@@ -119,6 +121,8 @@ void write_file(const std::string& path, std::span<const std::byte> bytes, Missi
   if (!exists && errno != ENOENT) fail(path, errno);
   if (exists && S_ISDIR(status.st_mode)) fail(path, EISDIR);
   if (exists && !S_ISREG(status.st_mode)) return write_to_device(path, status.st_mode, bytes);
+  if (exists && is_kept_input(status))
+    throw std::invalid_argument(path + ": expected a file that is no input, got one that the command reads");
   const fs::path target = behind_links(path);
   if (!exists && target.has_parent_path() && missing_folder == MissingFolder::create) {
     std::error_code error;

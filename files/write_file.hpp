@@ -18,6 +18,7 @@ enum class MissingFolder { create, refuse };
 /// - A symbolic link stays, and the file that it names is replaced. Other hard links keep the old file.
 /// - A file that is replaced keeps its permissions and, where the system allows it, its owner. One without
 ///   permission to write is not replaced.
+/// - A file that the program has read is never replaced (inputs.hpp): std::invalid_argument.
 /// - Devices, pipes and sockets are written to as such, and so are open descriptors (/dev/stdout, /dev/fd/3).
 /// - Temporary files that killed writers of the same path left behind are removed.
 ///

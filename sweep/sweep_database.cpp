@@ -17,6 +17,7 @@
 
 #include "files/file_descriptor.hpp"
 #include "files/file_error.hpp"
+#include "files/inputs.hpp"
 #include "files/text/printable.hpp"
 
 namespace packsim {
@@ -66,6 +67,7 @@ class SweepDatabase::Connection {
         failure_(only_reads ? "cannot read the sweep" : "cannot write the sweep"),
         lock_(only_reads ? FileDescriptor(-1) : locked(path)) {
     const int flags = only_reads ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+    keep_input(path);
     if (sqlite3_open_v2(path.c_str(), &database_, flags, nullptr) != SQLITE_OK) fail();
     sqlite3_extended_result_codes(database_, 1);
     sqlite3_busy_timeout(database_, static_cast<int>(kReadersHaveItFor.count()));

@@ -17,7 +17,10 @@
 #include <thread>
 #include <vector>
 
+#include "files/file_bytes.hpp"
 #include "files/file_error.hpp"
+#include "files/inputs.hpp"
+#include "files/read_file.hpp"
 #include "tests/cli/program.hpp"
 
 namespace packsim {
@@ -68,6 +71,34 @@ TEST_CASE("a file is written with its folders, replaced, and nothing else is lef
   CHECK(names_in(folder / "a/b") == std::set<std::string>{"c.txt"});
   CHECK_THROWS_WITH(write_file(folder / "d/e.txt", "text", MissingFolder::refuse),
                     (folder / "d/e.txt") + ": cannot write: No such file or directory");
+}
+
+TEST_CASE("a file that was read is not replaced while inputs are kept, by whatever path") {
+  const TemporaryFolder folder;
+  const std::string path = folder / "a.txt";
+  write_text(path, "input");
+  fs::create_symlink("a.txt", folder / "link.txt");
+  {
+    const KeptInputs kept;
+    write_file(path, "before it is read");
+    fs::create_hard_link(path, folder / "other_name.txt");
+    CHECK(read_file(path) == "before it is read");
+    for (const char* name : {"a.txt", "link.txt", "other_name.txt", "./a.txt"}) {
+      CHECK_THROWS_WITH(
+          write_file(folder / name, "lost"),
+          (folder / name) + ": expected a file that is no input, got one that the command reads");
+    }
+    CHECK(read_text(path) == "before it is read");
+    write_text(folder / "b.bin", "bytes");
+    const RegularFile bytes(folder / "b.bin");
+    CHECK_THROWS_AS(write_file(folder / "b.bin", "lost"), std::invalid_argument);
+    write_file(folder / "c.txt", "another file");
+    release_input(path);
+    write_file(path, "changed in place");
+  }
+  CHECK(read_file(path) == "changed in place");
+  write_file(path, "nobody keeps inputs");
+  CHECK(read_text(path) == "nobody keeps inputs");
 }
 
 TEST_CASE("who has the old file open keeps it") {

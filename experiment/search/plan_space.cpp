@@ -281,19 +281,9 @@ void add_mixed(const StrategySpec& spec, const ParallelPlan& base, GroupOptions&
   const bool one_degree = base.pp_degree > 1 || base.ep_degree > 1 || keeps_one_degree(scenario, spec);
   bool has_usual = !is_usual_base(scenario, spec, base);
   std::vector<std::vector<GroupSpec>> seen;
-  for (const auto& [gc_layers, sharing] : variants(scenario.model)) {
-    std::vector<GroupOption> groups = options.of_depth(base, gc_layers, sharing);
-    if (groups.empty() || groups.back().group.capacity_tokens < longest_tokens) {
-      ++space.n_too_large;
-      continue;
-    }
-    if (one_degree) {
-      std::erase_if(groups,
-                    [&](const GroupOption& one) { return one.group.capacity_tokens < longest_tokens; });
-      groups.resize(1);
-    }
+  const auto add = [&](std::span<const GroupOption> groups) {
     // With all samples, groups get the checkpointed layers that their packs need, which may be none.
-    std::vector<GroupOption> fewest = groups;
+    std::vector<GroupOption> fewest(groups.begin(), groups.end());
     if (floors.are_of_all_samples()) {
       for (GroupOption& one : fewest) one.plan.gc_layers = 0;
     }
@@ -303,6 +293,18 @@ void add_mixed(const StrategySpec& spec, const ParallelPlan& base, GroupOptions&
       space.candidates.pop_back();
     } else {
       seen.push_back(specs);
+    }
+  };
+  for (const auto& [gc_layers, sharing] : variants(scenario.model)) {
+    const std::vector<GroupOption>& groups = options.of_depth(base, gc_layers, sharing);
+    if (groups.empty() || groups.back().group.capacity_tokens < longest_tokens) {
+      ++space.n_too_large;
+    } else if (!one_degree) {
+      add(groups);
+    } else {
+      for (const GroupOption& one : groups) {
+        if (one.group.capacity_tokens >= longest_tokens) add({&one, 1});
+      }
     }
   }
 }
@@ -342,7 +344,8 @@ std::optional<PlanCandidate> with_packs(const PlanCandidate& candidate, const Pa
   std::vector<GroupOption> made;
   for (const GroupSpec& group : groups)
     made.push_back(options.of(base, group.sequence, group.capacity_tokens));
-  if (!std::ranges::all_of(made, &GroupOption::fits)) return std::nullopt;
+  // With all samples, what counts is whether the packs fit that are made of them.
+  if (!floors.are_of_all_samples() && !std::ranges::all_of(made, &GroupOption::fits)) return std::nullopt;
   PlanCandidate changed = candidate;
   changed.is_usual = false;
   changed.spec.plan = base;

@@ -51,7 +51,8 @@ void add_plans(const StrategySpec& spec, const ParallelPlan& base,
 /// given: the options that the scenario says.
 std::vector<PlanCandidate> with_other_options(const PlanCandidate& candidate, const OptionValues& given);
 
-/// The candidate with other packs or another base plan; none if full packs do not fit in memory.
+/// The candidate with other packs or another base plan; none if full packs of a part of the
+/// samples do not fit in memory.
 std::optional<PlanCandidate> with_packs(const PlanCandidate& candidate, const ParallelPlan& base,
                                         std::span<const GroupSpec> groups, GroupOptions& options,
                                         WorkFloors& floors);

@@ -45,8 +45,8 @@ namespace {
 
 using namespace peak_memory_detail;
 
-const LayerCost& cost_of(const LayerCosts& costs, const StageLayer& layer) {
-  return costs[layer.kind == LayerKind::dense ? 0 : 1];
+const LayerCost& cost_of(const LayerCosts& costs, const AlikeLayers& layers) {
+  return costs[layers.kind == LayerKind::dense ? 0 : 1];
 }
 
 // Weights that ZeRO-3 has to gather before they can be used, and their shards if these come from the host.
@@ -125,7 +125,7 @@ struct KeptBytes {
   double bytes = 0;
 };
 
-KeptBytes kept_bytes(const Job& job, const LayerCosts& costs, const StageLayer& layer,
+KeptBytes kept_bytes(const Job& job, const LayerCosts& costs, const AlikeLayers& layer,
                      double n_micro_batches) {
   const LayerActivations& per_token = cost_of(costs, layer).per_token;
   const double tokens = job.tokens_per_gpu * n_micro_batches;
@@ -146,14 +146,16 @@ class KeptLayers {
         kept_[index({kind, is_checkpointed})] =
             kept_bytes(job, costs, {kind, is_checkpointed}, n_micro_batches);
   }
-  void add(const StageLayer& layer, MemoryPeak& peak) const {
-    const KeptBytes& kept = kept_[index(layer)];
-    peak.*kept.part += kept.bytes;
+  void add(const AlikeLayers& layers, MemoryPeak& peak) const { add(layers, layers.n_layers, peak); }
+  /// The same of so many of them.
+  void add(const AlikeLayers& layers, int n_layers, MemoryPeak& peak) const {
+    const KeptBytes& kept = kept_[index(layers)];
+    peak.*kept.part += n_layers * kept.bytes;
   }
 
  private:
-  static std::size_t index(const StageLayer& layer) {
-    return (layer.kind == LayerKind::dense ? 0U : 2U) + (layer.is_checkpointed ? 1U : 0U);
+  static std::size_t index(const AlikeLayers& layers) {
+    return (layers.kind == LayerKind::dense ? 0U : 2U) + (layers.is_checkpointed ? 1U : 0U);
   }
   std::array<KeptBytes, 4> kept_;
 };
@@ -172,10 +174,10 @@ OffloadedInputs offloaded_inputs(const Job& job, const LayerCosts& costs,
                                  const std::vector<LayerChunk>& chunks) {
   OffloadedInputs inputs;
   for (const LayerChunk& chunk : chunks) {
-    for (const StageLayer& layer : chunk) {
-      if (!layer.is_checkpointed) continue;
-      const double bytes = job.tokens_per_gpu * cost_of(costs, layer).per_token.checkpointed_bytes;
-      inputs.all_bytes += bytes;
+    for (const AlikeLayers& layers : chunk) {
+      if (!layers.is_checkpointed) continue;
+      const double bytes = job.tokens_per_gpu * cost_of(costs, layers).per_token.checkpointed_bytes;
+      inputs.all_bytes += layers.n_layers * bytes;
       inputs.on_gpu_bytes = std::min(inputs.all_bytes, 2 * bytes);
     }
   }
@@ -243,11 +245,12 @@ double loss_bytes(const Job& job) {
 
 // Weights in bf16 that autocast has made of fp32 ones and autograd keeps: of layers that are not
 // checkpointed, and of the head.
-double cast_weights_bytes(const Job& job, const LayerChunk& layers) {
+double cast_weights_bytes(const Job& job, const LayerChunk& chunk) {
   if (!casts_in_passes(job.plan)) return 0;
   double elements = vocabulary_weights(job.model, job.plan);
-  for (const StageLayer& layer : layers)
-    if (!layer.is_checkpointed) elements += layer_matrices(job.model, job.plan, layer.kind).total();
+  for (const AlikeLayers& layers : chunk)
+    if (!layers.is_checkpointed)
+      elements += layers.n_layers * layer_matrices(job.model, job.plan, layers.kind).total();
   return kBf16 * elements;
 }
 
@@ -263,10 +266,10 @@ MemoryPeak at_loss(const Job& job, const LayerCosts& costs, const LayerChunk& la
   return peak;
 }
 
-// held: includes the activations that are left when the layer's turn comes.
-MemoryPeak at_backward(const Job& job, const LayerCosts& costs, const LayerChunk& chunk, std::size_t index,
-                       MemoryPeak held) {
-  const StageLayer& layer = chunk[index];
+// held: includes the activations that are left when the layer's turn comes. before: the layer before it in
+// the chunk; null if it is the first.
+MemoryPeak at_backward(const Job& job, const LayerCosts& costs, const AlikeLayers& layer,
+                       const AlikeLayers* before, MemoryPeak held) {
   const LayerActivations& per_token = cost_of(costs, layer).per_token;
   held.moment = PeakMoment::backward;
   if (layer.is_checkpointed) held.recomputed_bytes = job.tokens_per_gpu * per_token.recomputed_bytes;
@@ -275,19 +278,12 @@ MemoryPeak at_backward(const Job& job, const LayerCosts& costs, const LayerChunk
   held.gathered_weights_bytes += cost_of(costs, layer).made_bytes;
   if (gathers_every_step(job.plan)) return held;
   held.gathered_weights_bytes += cost_of(costs, layer).gathered_bytes;
-  if (index > 0) held.gathered_weights_bytes += cost_of(costs, chunk[index - 1]).gathered_bytes;
+  if (before != nullptr) held.gathered_weights_bytes += cost_of(costs, *before).gathered_bytes;
   return held;
 }
 
 void keep_larger(const MemoryPeak& candidate, MemoryPeak& peak) {
   if (candidate.total_bytes() > peak.total_bytes()) peak = candidate;
-}
-
-// Whether the layer's backward pass holds no more than that of the next layer, which came before it: the two
-// are alike, and fewer activations are left.
-bool holds_no_more(const LayerChunk& chunk, std::size_t index) {
-  return index + 1 < chunk.size() && chunk[index] == chunk[index + 1] &&
-         (index == 0 || chunk[index - 1].kind == chunk[index].kind);
 }
 
 // Keeps the peak of a chunk's backward pass. left: what is there at its start. freed: what its micro-batch
@@ -298,11 +294,21 @@ void keep_backward_peak(const Job& job, const LayerCosts& costs, const LayerChun
   // The head's gradient exists since the loss.
   if (grow) left.gradients_bytes = gradient_element_bytes(job.plan) * vocabulary_weights(job.model, job.plan);
   for (std::size_t i = chunk.size(); i-- > 0;) {
-    if (grow)
-      left.gradients_bytes +=
-          gradient_element_bytes(job.plan) * layer_weights(job.model, job.plan, chunk[i].kind).total();
-    if (grow || !holds_no_more(chunk, i)) keep_larger(at_backward(job, costs, chunk, i, left), peak);
-    freed.add(chunk[i], left);
+    const AlikeLayers& layers = chunk[i];
+    const AlikeLayers* before = i > 0 ? &chunk[i - 1] : nullptr;
+    const double layer_gradients_bytes =
+        grow ? gradient_element_bytes(job.plan) * layer_weights(job.model, job.plan, layers.kind).total() : 0;
+    left.gradients_bytes += layer_gradients_bytes;
+    // From one of the layers to the next, what is left changes by the same bytes, and only the first has
+    // another kind before it. So the last, the second or the first holds the most.
+    int last = layers.n_layers - 1;
+    for (const int layer : {last, std::min(1, last), 0}) {
+      left.gradients_bytes += (last - layer) * layer_gradients_bytes;
+      freed.add(layers, last - layer, left);
+      last = layer;
+      keep_larger(at_backward(job, costs, layers, layer > 0 ? &layers : before, left), peak);
+    }
+    freed.add(layers, 1, left);
   }
 }
 
@@ -326,7 +332,7 @@ MemoryPeak stage_peak(const Job& job, const LayerCosts& costs, const StageBase& 
   }
   const KeptLayers kept(job, costs, in_flight);
   for (const LayerChunk& chunk : chunks)
-    for (const StageLayer& layer : chunk) kept.add(layer, held);
+    for (const AlikeLayers& layers : chunk) kept.add(layers, held);
   if (stage == job.plan.pp_degree - 1) keep_larger(at_loss(job, costs, chunks.back(), held), peak);
   const KeptLayers freed(job, costs, -1);
   for (const LayerChunk& chunk : chunks) keep_backward_peak(job, costs, chunk, freed, held, peak);
@@ -415,7 +421,7 @@ MemoryPeak PlanMemory::between_passes(int stage) const {
 MemoryPeak PlanMemory::kept(int stage, int chunk, double tokens_per_gpu) const {
   const KeptLayers kept(parts_->job(tokens_per_gpu, 1), parts_->costs, 1);
   MemoryPeak bytes;
-  for (const StageLayer& layer : parts_->chunk(stage, chunk)) kept.add(layer, bytes);
+  for (const AlikeLayers& layers : parts_->chunk(stage, chunk)) kept.add(layers, bytes);
   return bytes;
 }
 

@@ -1,5 +1,7 @@
 #include "models/memory/stages.hpp"
 
+#include <algorithm>
+
 #include "models/pipeline_chunks.hpp"
 
 namespace packsim {
@@ -10,9 +12,14 @@ std::vector<LayerChunk> stage_chunks(const Transformer& model, const ParallelPla
   for (std::size_t i = static_cast<std::size_t>(stage); i < all.size();
        i += static_cast<std::size_t>(plan.pp_degree)) {
     LayerChunk& chunk = chunks.emplace_back();
-    for (int j = 0; j < all[i].n_layers; ++j) {
-      chunk.push_back({.kind = j < all[i].n_dense ? LayerKind::dense : LayerKind::expert,
-                       .is_checkpointed = j < all[i].n_checkpointed});
+    const auto [first_change, second_change] = std::minmax(all[i].n_dense, all[i].n_checkpointed);
+    int first = 0;
+    for (const int end : {first_change, second_change, all[i].n_layers}) {
+      if (end == first) continue;
+      chunk.push_back({.kind = first < all[i].n_dense ? LayerKind::dense : LayerKind::expert,
+                       .is_checkpointed = first < all[i].n_checkpointed,
+                       .n_layers = end - first});
+      first = end;
     }
   }
   return chunks;

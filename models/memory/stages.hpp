@@ -7,15 +7,15 @@
 
 namespace packsim {
 
-struct StageLayer {
+/// One or more layers of a kind that follow each other in the model, all checkpointed or none.
+struct AlikeLayers {
   LayerKind kind = LayerKind::dense;
   bool is_checkpointed = false;
-
-  bool operator==(const StageLayer&) const = default;
+  int n_layers = 1;
 };
 
 /// Layers that follow each other in the model, from the first to the last; perhaps none.
-using LayerChunk = std::vector<StageLayer>;
+using LayerChunk = std::vector<AlikeLayers>;
 
 /// The plan.virtual_stages chunks of a pipeline stage (pipeline_chunks.hpp).
 std::vector<LayerChunk> stage_chunks(const Transformer& model, const ParallelPlan& plan, int stage);

@@ -1,8 +1,6 @@
 #include "models/memory/weights.hpp"
 
 #include <algorithm>
-#include <array>
-#include <optional>
 
 #include "models/layers/linear_layers.hpp"
 #include "models/memory/stages.hpp"
@@ -33,13 +31,11 @@ GpuWeights sum_over_matrices(const Transformer& model, const ParallelPlan& plan,
 template <typename LayerWeights>
 GpuWeights sum_over_layers(const Transformer& model, const ParallelPlan& plan, int stage,
                            LayerWeights layer_weights_of) {
-  std::array<std::optional<GpuWeights>, 2> of_kind;
   GpuWeights weights;
   for (const LayerChunk& chunk : stage_chunks(model, plan, stage)) {
-    for (const StageLayer& layer : chunk) {
-      std::optional<GpuWeights>& of_layer = of_kind[static_cast<std::size_t>(layer.kind)];
-      if (!of_layer) of_layer = layer_weights_of(model, plan, layer.kind);
-      weights += *of_layer;
+    for (const AlikeLayers& layers : chunk) {
+      const GpuWeights of_layer = layer_weights_of(model, plan, layers.kind);
+      weights += {.dense = layers.n_layers * of_layer.dense, .experts = layers.n_layers * of_layer.experts};
     }
   }
   return weights;

@@ -1,6 +1,7 @@
 #include "models/memory/stages.hpp"
 
 #include <catch2/catch.hpp>
+#include <functional>
 
 #include "tests/models/expert_models.hpp"
 #include "tests/models/llama_8b.hpp"
@@ -10,16 +11,20 @@ using namespace packsim_test;
 
 namespace {
 
-int n_checkpointed(const LayerChunk& chunk) {
+int n_layers(const LayerChunk& chunk, const std::function<bool(const AlikeLayers&)>& counts) {
   int n = 0;
-  for (const StageLayer& layer : chunk) n += layer.is_checkpointed ? 1 : 0;
+  for (const AlikeLayers& layers : chunk) n += counts(layers) ? layers.n_layers : 0;
   return n;
 }
 
-int n_experts(const LayerChunk& chunk) {
-  int n = 0;
-  for (const StageLayer& layer : chunk) n += layer.kind == LayerKind::expert ? 1 : 0;
-  return n;
+bool all(const AlikeLayers&) {
+  return true;
+}
+bool is_checkpointed(const AlikeLayers& layers) {
+  return layers.is_checkpointed;
+}
+bool is_expert(const AlikeLayers& layers) {
+  return layers.kind == LayerKind::expert;
 }
 
 }  // namespace
@@ -27,8 +32,11 @@ int n_experts(const LayerChunk& chunk) {
 TEST_CASE("Without a pipeline there is one chunk, and the first layers are checkpointed") {
   const std::vector<LayerChunk> chunks = stage_chunks(kLlama8b, {.gc_layers = 5}, 0);
   REQUIRE(chunks.size() == 1);
-  REQUIRE(chunks[0].size() == 32);
-  for (std::size_t i = 0; i < 32; ++i) CHECK(chunks[0][i].is_checkpointed == (i < 5));
+  REQUIRE(chunks[0].size() == 2);
+  CHECK(chunks[0][0].is_checkpointed);
+  CHECK(chunks[0][0].n_layers == 5);
+  CHECK_FALSE(chunks[0][1].is_checkpointed);
+  CHECK(chunks[0][1].n_layers == 27);
 }
 
 TEST_CASE("Chunk i is of stage i mod pp, and all checkpoint as many layers") {
@@ -39,9 +47,9 @@ TEST_CASE("Chunk i is of stage i mod pp, and all checkpoint as many layers") {
     const std::vector<LayerChunk> chunks = stage_chunks(kDeepseekV2, plan, stage);
     REQUIRE(chunks.size() == 3);
     for (const LayerChunk& chunk : chunks) {
-      CHECK(chunk.size() == 5);
-      CHECK(n_checkpointed(chunk) == 2);
-      dense_layers += 5 - n_experts(chunk);
+      CHECK(n_layers(chunk, all) == 5);
+      CHECK(n_layers(chunk, is_checkpointed) == 2);
+      dense_layers += 5 - n_layers(chunk, is_expert);
     }
   }
   CHECK(dense_layers == 1);

@@ -50,7 +50,8 @@ ParallelPlan least_work_plan(const Transformer& model, ParallelPlan plan) {
 std::optional<LowerBound> PlanBounds::least(std::span<const ParallelPlan> plans,
                                             std::span<const LengthCount> lengths) {
   if (plans.size() == 1) return at(plans.front(), lengths);
-  GroupOptions options(scenario_, lengths.back().length_tokens);
+  constexpr std::int64_t kAnyLength = std::numeric_limits<std::int64_t>::max();
+  GroupOptions options(scenario_, lengths.back().length_tokens, kAnyLength);
   WorkFloors floors(lengths, true, pricers_);
   const std::vector<AlikePlans> all = alike_plans(plans);
   std::vector<ParallelPlan> bases;

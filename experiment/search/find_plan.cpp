@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <memory>
 #include <stdexcept>
@@ -88,8 +89,9 @@ class Search {
     const std::int64_t longest = lengths_tokens.empty() ? 1 : *std::ranges::max_element(lengths_tokens);
     longest_tokens_ = std::max<std::int64_t>(1, std::min(longest, spec.longest_tokens.value_or(longest)));
     for (const std::int32_t length : lengths_tokens) n_tokens_ += length;
-    options_.emplace(scenario_, longest_tokens_);
+    options_.emplace(scenario_, longest_tokens_, most_above_share());
     bases_ = base_plans(scenario_, spec_);
+    rivals_ = rival_specs(scenario_, spec_);
   }
 
   // The best plan, or none if no plan fits.
@@ -140,6 +142,15 @@ class Search {
   }
 
  private:
+  // Packs may be longer than a rank's share of an iteration if there are so few iterations that each may be a
+  // little larger, or if so few samples fill a pack that many of its tokens may stay free.
+  std::int64_t most_above_share() const {
+    constexpr std::int64_t kFew = 8;
+    if (n_tokens_ <= kFew * scenario_.training.tokens_per_iteration)
+      return std::numeric_limits<std::int64_t>::max();
+    return kFew * n_tokens_ / std::ssize(lengths_tokens_);
+  }
+
   // Reports list the usual plan of the strategy that is searched, not those of its rivals.
   bool is_own_usual(const TriedPlan& tried) const {
     return tried.candidate.is_usual && tried.candidate.spec.strategy == spec_.strategy;
@@ -155,19 +166,18 @@ class Search {
   void add_all(Trials& trials) {
     const std::vector<ParallelPlan>& bases = bases_;
     const bool may_be_own = makes_own_steps(scenario_, spec_);
-    const std::vector<StrategySpec> rivals = rival_specs(scenario_, spec_);
-    const auto first_other = rivals.begin() + n_scouts(rivals);
-    if (first_other != rivals.begin()) add_plans_of({rivals.begin(), first_other}, bases, trials);
+    const auto first_other = rivals_.begin() + n_scouts(rivals_);
+    if (first_other != rivals_.begin()) add_plans_of({rivals_.begin(), first_other}, bases, trials);
     const std::vector<ParallelPlan> near = near_the_best(bases, trials);
-    if (first_other != rivals.end()) add_plans_of({first_other, rivals.end()}, near, trials);
+    if (first_other != rivals_.end()) add_plans_of({first_other, rivals_.end()}, near, trials);
     if (may_be_own) add_plans_of({&spec_, 1}, near_the_best(near, trials), trials);
     if (may_be_own) add_saving_plans(spec_, bases, trials);
-    for (const StrategySpec& rival : rivals) add_saving_plans(rival, bases, trials);
+    for (const StrategySpec& rival : rivals_) add_saving_plans(rival, bases, trials);
     if (!may_be_own) return;
     const auto is_own = [&](const TriedPlan& tried) {
       return tried.candidate.spec.strategy == spec_.strategy;
     };
-    if (!rivals.empty() && std::ranges::none_of(trials.tried(), is_own)) add_own_at_best_plans(trials);
+    if (!rivals_.empty() && std::ranges::none_of(trials.tried(), is_own)) add_own_at_best_plans(trials);
   }
 
   // The base plans from which something was tried that is not far from the best, and the usual one; all if
@@ -221,7 +231,7 @@ class Search {
     for (const ParallelPlan& plan : plans) add_plans_of({&spec_, 1}, {&plan, 1}, trials);
   }
 
-  Refinement refinement() { return {spec_, bases_, *options_, *pricers_, search_}; }
+  Refinement refinement() { return {spec_, rivals_, bases_, *options_, *pricers_, search_}; }
 
   // Tries the plans of these strategies from each base plan. As long as no plan rules others out, those that
   // save memory or have virtual stages wait, and are then tried only with the packs of the best plan of their
@@ -417,6 +427,7 @@ class Search {
   std::int64_t longest_tokens_ = 1;
   std::optional<GroupOptions> options_;
   std::vector<ParallelPlan> bases_;
+  std::vector<StrategySpec> rivals_;
   std::int64_t n_tokens_ = 0;
   PlanSearch search_;
   std::string refusal_;

@@ -12,7 +12,10 @@ namespace packsim {
 namespace {
 
 constexpr std::array<int, 8> kPacksOfRank = {1, 2, 3, 4, 6, 8, 12, 16};
+// Packs may be so many times as long as a rank's share of an iteration; those of of_depth(), whose samples
+// need not fill every pack, in any case.
 constexpr std::int64_t kMostOfShare = 4;
+constexpr std::int64_t kMostOfShareByDepth = 2;
 
 GroupOption make_option(const Scenario& scenario, const ParallelPlan& base,
                         const SequenceParallelism& sequence, std::int64_t capacity_tokens) {
@@ -47,8 +50,10 @@ std::vector<SequenceParallelism> GroupOptions::sequences(const ParallelPlan& bas
 
 std::int64_t GroupOptions::longest_pack(const ParallelPlan& base, const SequenceParallelism& sequence) const {
   const int gpus = sequence.gpus_per_pack();
-  return std::max(kMostOfShare * scenario_.training.tokens_per_iteration * gpus / packed_gpus(base),
-                  round_up_to(longest_tokens_, gpus));
+  const std::int64_t share_tokens = scenario_.training.tokens_per_iteration * gpus / packed_gpus(base);
+  return std::max({kMostOfShareByDepth * share_tokens,
+                   std::min(kMostOfShare * share_tokens, most_above_share_tokens_),
+                   round_up_to(longest_tokens_, gpus)});
 }
 
 const std::vector<GroupOption>& GroupOptions::all(const ParallelPlan& base) {
@@ -73,8 +78,9 @@ const std::vector<GroupOption>& GroupOptions::all(const ParallelPlan& base) {
     add(sequence, round_up_to(longest_tokens_, gpus), false);
     const std::int64_t most_rank_tokens = size.most_tokens() * gpus / packed_gpus(base);
     for (const std::int64_t tokens :
-         {most_rank_tokens, rank_tokens * 3 / 2, 2 * rank_tokens, kMostOfShare * rank_tokens})
-      add(sequence, tokens / gpus * gpus, false, true);
+         {most_rank_tokens, rank_tokens * 3 / 2, 2 * rank_tokens, kMostOfShare * rank_tokens}) {
+      if (tokens <= most_above_share_tokens_) add(sequence, tokens / gpus * gpus, false, true);
+    }
   }
   return options;
 }
@@ -95,9 +101,9 @@ const std::vector<GroupOption>& GroupOptions::of_depth(const ParallelPlan& base,
     const bool is_meant = sharing == Sharing::ulysses || is_last || (sharing == Sharing::node && is_in_node);
     if (gpus == last_degree || !is_meant) continue;
     last_degree = gpus;
-    // Longer than the share of an iteration, so that its samples need not fill every pack.
     const std::int64_t most_tokens =
-        std::max(longest_tokens_, 2 * scenario_.training.tokens_per_iteration * gpus / packed_gpus(base));
+        std::max(longest_tokens_,
+                 kMostOfShareByDepth * scenario_.training.tokens_per_iteration * gpus / packed_gpus(base));
     const int gpus_of_pack = gpus * base.tp_degree;
     const GroupSpec group{.capacity_tokens = 0, .sequence = *way, .gc_layers = {}};
     const std::int64_t capacity_tokens =

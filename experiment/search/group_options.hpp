@@ -38,9 +38,12 @@ enum class Sharing : std::uint8_t { ulysses, node, ring };
 /// The groups that a search may choose from. They are the same for all strategies, so each is made once.
 class GroupOptions {
  public:
-  /// longest_tokens: the longest sample. The scenario is kept by reference.
-  GroupOptions(const Scenario& scenario, std::int64_t longest_tokens)
-      : scenario_(scenario), longest_tokens_(longest_tokens) {}
+  /// longest_tokens: the longest sample. most_above_share_tokens: packs of up to this length may be longer
+  /// than a rank's share of an iteration. The scenario is kept by reference.
+  GroupOptions(const Scenario& scenario, std::int64_t longest_tokens, std::int64_t most_above_share_tokens)
+      : scenario_(scenario),
+        longest_tokens_(longest_tokens),
+        most_above_share_tokens_(most_above_share_tokens) {}
 
   const Scenario& scenario() const { return scenario_; }
   std::int64_t longest_tokens() const { return longest_tokens_; }
@@ -53,8 +56,7 @@ class GroupOptions {
   const GroupOption& of(const ParallelPlan& base, const SequenceParallelism& sequence,
                         std::int64_t capacity_tokens);
   /// Every way to share a pack with every pack length at which 1, 2, 3, ... packs on every rank make up an
-  /// iteration, with lengths at which one would be more than that were they full, and with the length of the
-  /// longest sample.
+  /// iteration, with the length of the longest sample, and with lengths above a rank's share of an iteration.
   const std::vector<GroupOption>& all(const ParallelPlan& base);
   /// One group for each degree, in ascending order, with as many tokens on each GPU as fit with this number
   /// of checkpointed layers.
@@ -63,6 +65,7 @@ class GroupOptions {
  private:
   const Scenario& scenario_;
   std::int64_t longest_tokens_;
+  std::int64_t most_above_share_tokens_;
   // References to elements stay valid.
   std::unordered_map<ParallelPlan, std::deque<GroupOption>, PlanHash> made_;
   std::unordered_map<ParallelPlan, std::vector<GroupOption>, PlanHash> all_;

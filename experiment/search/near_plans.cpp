@@ -88,4 +88,19 @@ void add_near_ways(const PlanCandidate& near, const OptionValues& given, std::sp
   }
 }
 
+void add_other_strategies(const PlanCandidate& near, std::span<const StrategySpec> others,
+                          GroupOptions& options, WorkFloors& floors, PlanSpace& space) {
+  for (const StrategySpec& other : others) {
+    const bool is_same = other.strategy == near.spec.strategy && other.order == near.spec.order;
+    if (is_same || strategy_of(other).mixes_groups) continue;
+    PlanCandidate changed = near;
+    changed.option_set = 0;
+    changed.spec.strategy = other.strategy;
+    changed.spec.order = other.order;
+    changed.spec.window_samples = other.window_samples;
+    changed.spec.options = other.options;
+    add(changed, *near.spec.plan, near.spec.groups, options, floors, space);
+  }
+}
+
 }  // namespace packsim

@@ -26,4 +26,8 @@ void add_fewer_degrees(const PlanCandidate& near, GroupOptions& options, WorkFlo
 void add_near_ways(const PlanCandidate& near, const OptionValues& given, std::span<const ParallelPlan> bases,
                    GroupOptions& options, WorkFloors& floors, PlanSpace& space);
 
+/// Adds plans of other strategies with the same packs. Only for a plan with one group.
+void add_other_strategies(const PlanCandidate& near, std::span<const StrategySpec> others,
+                          GroupOptions& options, WorkFloors& floors, PlanSpace& space);
+
 }  // namespace packsim

@@ -152,24 +152,13 @@ bool need_no_saving(std::span<const GroupOption> groups, std::span<const Paralle
   });
 }
 
-// The groups of which plans are made.
-std::vector<GroupOption> groups_to_use(const ParallelPlan& base, GroupOptions& options,
-                                       const WorkFloors& floors) {
-  std::vector<GroupOption> groups = options.all(base);
-  const std::int64_t of_iteration = options.scenario().training.tokens_per_iteration;
-  std::erase_if(groups, [&](const GroupOption& one) {
-    return one.is_above_share && !floors.may_exceed_iteration(one.group.capacity_tokens, of_iteration);
-  });
-  return groups;
-}
-
 void add_one_group(const StrategySpec& spec, const ParallelPlan& base,
                    std::span<const ParallelPlan* const> simpler, GroupOptions& options, WorkFloors& floors,
                    PlanSpace& space) {
   const Scenario& scenario = options.scenario();
   const std::int64_t longest_tokens = options.longest_tokens();
   bool has_usual = !is_usual_base(scenario, spec, base);
-  const std::vector<GroupOption> groups = groups_to_use(base, options, floors);
+  const std::vector<GroupOption>& groups = options.all(base);
   const bool fills = std::ranges::any_of(groups, [&](const GroupOption& one) {
     return one.fills_iteration && one.group.capacity_tokens >= longest_tokens;
   });
@@ -212,8 +201,7 @@ void add_group_sets(const StrategySpec& spec, const ParallelPlan& base,
     double full_packs_s = 0;
   };
   std::vector<RatedSet> sets;
-  const std::vector<GroupOption> all = groups_to_use(base, options, floors);
-  for (std::vector<GroupOption>& groups : group_sets(all, options.longest_tokens(), floors)) {
+  for (std::vector<GroupOption>& groups : group_sets(options.all(base), options.longest_tokens(), floors)) {
     if (!may_run_together(scenario, spec, groups)) continue;
     if (need_no_saving(groups, simpler, options)) continue;
     const double of_set_s = full_packs_s(scenario, base, groups, floors);
@@ -354,7 +342,12 @@ std::optional<PlanCandidate> with_packs(const PlanCandidate& candidate, const Pa
   if (candidate.option_set > 0)
     set_options(changed.spec,
                 searched_options(candidate.spec, groups.back().capacity_tokens)[candidate.option_set - 1]);
-  if (made.size() == 1) made.front() = with_fewest_layers(base, made.front(), options);
+  // The layers that are checkpointed in any case.
+  if (made.size() == 1) {
+    made.front() = with_fewest_layers(base, made.front(), options);
+  } else if (floors.are_of_all_samples()) {
+    for (GroupOption& one : made) one.plan.gc_layers = 0;
+  }
   changed.floor_s = floor_s(options.scenario(), changed.spec, base, made, floors);
   changed.least_groups.clear();
   return changed;

@@ -25,13 +25,18 @@ const TriedPlan& best_of(const std::string& strategy, const Trials& trials) {
 // otherwise those whose groups may have any length.
 std::vector<std::string> best_strategies(const Trials& trials, bool mixes, std::size_t most) {
   std::vector<std::string> names;
+  std::vector<double> seen_s;
   for (const TriedPlan& tried : trials.tried()) {
     const Strategy& strategy = strategy_of(tried.candidate.spec);
     if (tried.epoch_s > (1 + kFinalistFraction) * trials.tried().front().epoch_s || names.size() == most)
       break;
     if (strategy.chooses_groups || strategy.mixes_groups != mixes) continue;
     const std::string& name = tried.candidate.spec.strategy;
-    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+    if (std::ranges::find(names, name) != names.end() ||
+        std::ranges::find(seen_s, tried.epoch_s) != seen_s.end())
+      continue;
+    seen_s.push_back(tried.epoch_s);
+    names.push_back(name);
   }
   return names;
 }
@@ -52,20 +57,30 @@ void try_lengths(const std::string& strategy, double part, const Refinement& ref
            [&](const auto& near, auto&... more) { add_near_lengths(near, part, more...); });
 }
 
+void try_all_lengths(const std::string& strategy, const Refinement& refinement, Trials& trials) {
+  for (const double part : kParts) {
+    // Full packs fill many iterations, and those of twice and half the length are among the listed ones.
+    if (part < 1 || !trials.are_some()) try_lengths(strategy, part, refinement, trials);
+  }
+}
+
 }  // namespace
 
 void refine(const Refinement& refinement, Trials& trials, std::size_t most_strategies) {
+  if (!trials.tried().empty() && trials.tried().front().candidate.spec.groups.size() == 1) {
+    const std::string best = trials.tried().front().candidate.spec.strategy;
+    try_near(best, refinement, trials, [&](const auto& near, auto&... more) {
+      add_other_strategies(near, refinement.rivals, more...);
+    });
+  }
   for (const std::string& strategy : best_strategies(trials, false, most_strategies)) {
-    for (const double part : kParts) {
-      // Many iterations are filled by any length that divides their tokens on a rank.
-      if (part < 1 || !trials.are_some()) try_lengths(strategy, part, refinement, trials);
-    }
+    try_all_lengths(strategy, refinement, trials);
     const double before_s = best_of(strategy, trials).epoch_s;
     try_near(strategy, refinement, trials, [&](const auto& near, auto&... more) {
       add_near_ways(near, refinement.spec.options, refinement.bases, more...);
     });
     if (best_of(strategy, trials).epoch_s >= (1 - kClearGain) * before_s) continue;
-    for (const double part : kParts) try_lengths(strategy, part, refinement, trials);
+    try_all_lengths(strategy, refinement, trials);
   }
   for (const std::string& strategy : best_strategies(trials, true, most_strategies)) {
     try_near(strategy, refinement, trials,

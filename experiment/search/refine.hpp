@@ -14,14 +14,16 @@ namespace packsim {
 
 /// What near plans are made of. All is kept by reference.
 struct Refinement {
-  const StrategySpec& spec;  ///< the strategy that is searched
+  const StrategySpec& spec;              ///< the strategy that is searched
+  std::span<const StrategySpec> rivals;  ///< other strategies that it may use
   std::span<const ParallelPlan> bases;
   GroupOptions& options;
   ScenarioPricers& pricers;
   PlanSearch& search;  ///< counts the plans
 };
 
-/// Tries plans near the best one of each of the best strategies: pack lengths between those of the listed
+/// Tries the packs of the best plan with the other strategies. Then plans near the best one of each of the
+/// best strategies: pack lengths between those of the listed
 /// ones, and then nearer; then other ways to run these packs, and the lengths near a clearly better one. Of
 /// strategies that mix degrees, the best plan without its lowest degrees.
 void refine(const Refinement& refinement, Trials& trials, std::size_t most_strategies);

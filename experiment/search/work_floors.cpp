@@ -90,11 +90,4 @@ double WorkFloors::n_tokens(std::int64_t longest_tokens) const {
   return n_tokens;
 }
 
-bool WorkFloors::may_exceed_iteration(std::int64_t capacity_tokens, std::int64_t tokens_per_iteration) const {
-  constexpr std::int64_t kFew = 8;
-  std::int64_t n_samples = 0;
-  for (const LengthCount& samples : lengths_) n_samples += samples.n_samples;
-  return n_tokens() <= kFew * tokens_per_iteration || kFew * n_tokens() >= capacity_tokens * n_samples;
-}
-
 }  // namespace packsim

@@ -49,9 +49,6 @@ class WorkFloors {
   std::int64_t longest_tokens() const { return lengths_.empty() ? 0 : lengths_.back().length_tokens; }
   /// Tokens of the samples that are not longer than this.
   double n_tokens(std::int64_t longest_tokens) const;
-  /// Whether packs that are together longer than an iteration may be right: they hold so few samples that
-  /// many of their tokens may stay free, or there are so few iterations that each may be a little larger.
-  bool may_exceed_iteration(std::int64_t capacity_tokens, std::int64_t tokens_per_iteration) const;
 
  private:
   std::span<const LengthCount> lengths_;

@@ -101,7 +101,7 @@ std::string searches_text(const Report& report) {
   }
   if (names.empty()) return "";
   return fmt::format(
-      "Searches ended at their time limit, so a better plan may be left, as far as the bound: {}.",
+      "A time limit ended these searches, so better plans may exist, as good as the bound at most: {}.",
       fmt::join(names, ", "));
 }
 

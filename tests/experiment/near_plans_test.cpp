@@ -34,7 +34,7 @@ class Near {
         prices_(scenario_),
         pricers_(prices_.lend()),
         floors(counts_, true, *pricers_),
-        options(scenario_, kLongestTokens),
+        options(scenario_, kLongestTokens, 0),
         bases(base_plans(scenario_, scenario_.strategies.front())) {
     plan.spec = scenario_.strategies.front();
     plan.spec.plan = root_of(bases.front());
@@ -122,4 +122,23 @@ TEST_CASE("Near ways share packs by as many GPUs, and change chunks or options a
   CHECK(option_sets == std::vector<std::size_t>{1, 2, 3});
   // Sixteen layers a stage.
   CHECK(chunks == std::vector<int>{2, 4, 8, 16});
+}
+
+TEST_CASE("Other strategies have the same packs, their own order and options, and one degree") {
+  Near near("", "isf");
+  near.plan.spec.groups = {{.capacity_tokens = 8192, .sequence = {.ulysses = 2}, .gc_layers = {}}};
+  std::vector<StrategySpec> others(4, near.plan.spec);
+  others[1].order = PackOrder::balanced;
+  others[2].strategy = "sorted";
+  others[2].options.set("batch_samples", 2);
+  others[3].strategy = "flexsp";
+  add_other_strategies(near.plan, others, near.options, near.floors, near.space);
+  REQUIRE(near.space.candidates.size() == 2);
+  CHECK(near.lengths() == Lengths{{8192}, {8192}});
+  const StrategySpec& balanced = near.space.candidates[0].spec;
+  CHECK(balanced.strategy == "isf");
+  CHECK(balanced.order == PackOrder::balanced);
+  const StrategySpec& sorted = near.space.candidates[1].spec;
+  CHECK(sorted.strategy == "sorted");
+  CHECK(sorted.options.find("batch_samples") != nullptr);
 }

@@ -208,7 +208,8 @@ TEST_CASE("searches that ended at their time limit are named") {
   }
   CHECK_THAT(
       first_doubt(report),
-      StartsWith("Searches ended at their time limit, so a better plan may be left, as far as the bound: "));
+      StartsWith(
+          "A time limit ended these searches, so better plans may exist, as good as the bound at most: "));
   CHECK_THAT(first_doubt(report), !Contains(verdict(report).best));
 }
 

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include "experiment/compare_strategies.hpp"
 #include "scenarios/loader/load_scenario.hpp"
@@ -230,7 +231,8 @@ TEST_CASE("A strategy for which no plan fits is a row that says what is missing"
   }
 }
 
-TEST_CASE("Where no plan leaves the error of its estimate free, the fastest is chosen that may fit") {
+TEST_CASE("Where no plan leaves the error of its estimate free, the fastest is chosen that may fit",
+          "[plain]") {
   const TempFolder folder;
   // The estimate of the memory is off by up to a tenth, which no plan leaves free.
   std::string lengths = "tokens\n";
@@ -268,7 +270,7 @@ TEST_CASE("Where no plan leaves the error of its estimate free, the fastest is c
   CHECK(fitting.times->gpu_days > run.times->gpu_days);
 }
 
-TEST_CASE("A search tries what saves memory, and is then faster where memory is short") {
+TEST_CASE("A search tries what saves memory, and is then faster where memory is short", "[plain]") {
   const TempFolder folder;
   const Report report = compare_strategies(searched_scenario(
       folder, {.model = "qwen2.5-14b", .strategies = R"({"name": "all", "strategy": "isf", "plan": "auto"},
@@ -366,7 +368,7 @@ TEST_CASE("A search that ends at its time limit has a plan, says so, and is abov
   CHECK(of("cut").times->gpu_days >= of("whole").times->gpu_days);
 }
 
-TEST_CASE("A plan with states in host memory has beside it what may fit without") {
+TEST_CASE("A plan with states in host memory has beside it what may fit without", "[plain]") {
   const TempFolder folder;
   Scenario scenario = searched_scenario(
       folder, {.profile = "any-framework-h100",
@@ -379,15 +381,15 @@ TEST_CASE("A plan with states in host memory has beside it what may fit without"
   };
   // The least with which a plan fits: the optimizer is on the host, and could not be elsewhere.
   double enough_bytes = 16e9;
-  while (!searched(enough_bytes).feasible) enough_bytes *= 1.05;
-  CHECK(searched(enough_bytes).plan.offload.optimizer);
-  CHECK_FALSE(searched(enough_bytes).search->may_fit);
+  StrategyResult enough = searched(enough_bytes);
+  while (!enough.feasible) enough = searched(enough_bytes *= 1.05);
+  CHECK(enough.plan.offload.optimizer);
+  CHECK_FALSE(enough.search->may_fit);
   // The least of which so much is left free that it may stay on the GPU.
-  while (searched(enough_bytes).plan.offload.optimizer) enough_bytes *= 1.05;
-  const StrategyResult enough = searched(enough_bytes);
+  StrategyResult less;
+  while (enough.plan.offload.optimizer) less = std::exchange(enough, searched(enough_bytes *= 1.05));
   CHECK_FALSE(enough.search->may_fit);
   // With a little less, the same plan may fit, and the optimizer on the host takes longer.
-  const StrategyResult less = searched(enough_bytes / 1.05);
   REQUIRE(less.search->may_fit);
   CHECK(less.plan.offload.optimizer);
   CHECK_FALSE(less.search->may_fit->plan.offload.optimizer);

@@ -165,8 +165,7 @@ TEST_CASE("the best cluster and the fewest GPUs are those of simulating all clus
 }
 
 TEST_CASE("a planner's best cluster is that of simulating all clusters", "[slow]") {
-  check_against_all(of_mixture({"isf", "planner"}), two_offers({1, 2, 4}), {Goal::cheapest, Goal::fastest},
-                    5);
+  check_against_all(of_mixture({"isf", "planner"}), two_offers({1, 2, 4}), {Goal::cheapest}, 3);
 }
 
 // Fewer samples of shipped scenarios; a deadline, a budget, both, a deadline that none keeps, and a GPU
@@ -180,13 +179,13 @@ TEST_CASE("a model that memory binds has the best of all clusters", "[slow]") {
 TEST_CASE("a model with experts has the best of all clusters", "[slow]") {
   check_against_all(
       of_scenario("deepseek-v2-tulu3-32k", {"isf-sp8", "hbp-sp8"}, {"lengths.mix.0.count=12000"}),
-      two_offers({16, 32, 64}), {Goal::cheapest}, 4);
+      two_offers({16, 32, 64}), {Goal::cheapest}, 2);
 }
 
 TEST_CASE("a job of long contexts has the best of all clusters", "[slow]") {
   check_against_all(
       of_scenario("llama3.1-8b-long-requests-128k", {"isf", "planner"}, {"lengths.mix.0.count=300"}),
-      two_offers({1, 2, 4}), {Goal::cheapest}, 3);
+      two_offers({1, 2, 4}), {Goal::cheapest}, 2);
 }
 
 TEST_CASE("limits are kept to by the upper ends of intervals") {

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -11,6 +12,9 @@
 #include <thread>
 
 #include "cli/commands.hpp"
+#include "cli/recommend/amounts.hpp"
+#include "cli/recommend/cluster_offers.hpp"
+#include "cli/recommend/data_job.hpp"
 #include "cli/shared/interrupts.hpp"
 #include "cli/shared/moved_scenario.hpp"
 #include "cli/shared/normaliser_option.hpp"
@@ -26,60 +30,66 @@
 #include "recommend/sensitivity.hpp"
 #include "reports/planning/planning_page.hpp"
 #include "reports/settings/trainer_settings.hpp"
+#include "reports/text/text_table.hpp"
 
 namespace packsim {
 namespace {
 
 struct RecommendArguments {
   ScenarioArgument scenario;
-  std::vector<std::string> gpus;  // "TYPE" or "TYPE=PRICE"
+  DataOptions data;
+  std::vector<std::string> gpus;  // as cluster_offers() reads them
   std::vector<int> nodes;
-  double deadline_hours = 0;
-  double budget = 0;
+  std::string deadline;
+  std::string budget;
   int most_gpus = 0;
   std::string goal;
   int threads = 0;  // 0: one for each core
   std::string out;  // folder; empty: nothing is written
   std::string normaliser;
   bool all = false;
+  bool sensitivity = false;
   bool json = false;
   bool quiet = false;
 };
 
-ClusterOffer offer_of(const std::string& text) {
-  const std::size_t equals = text.rfind('=');
-  if (equals == std::string::npos) return {.type = text, .gpu_hour_price = {}};
-  ClusterOffer offer{.type = text.substr(0, equals), .gpu_hour_price = {}};
-  try {
-    std::size_t n_read = 0;
-    offer.gpu_hour_price = std::stod(text.substr(equals + 1), &n_read);
-    if (n_read + equals + 1 == text.size() && !offer.type.empty()) return offer;
-  } catch (const std::logic_error&) {
-  }
-  throw std::invalid_argument("--gpus: expected TYPE or TYPE=PRICE, such as h100-sxm-80gb=2.5, got " +
-                              quote(text));
-}
-
 // The scenario's GPUs are the offer if none is given.
-Question question_of(const RecommendArguments& arguments, const CommandContext& context) {
-  Question question{.offers = {}, .node_counts = arguments.nodes, .limits = {}};
-  for (const std::string& text : arguments.gpus) question.offers.push_back(offer_of(text));
+Question question_of(const RecommendArguments& arguments, std::vector<ClusterOffer> offers,
+                     const CommandContext& context) {
+  Question question{.offers = std::move(offers), .node_counts = arguments.nodes, .limits = {}};
   if (question.offers.empty()) {
     const Scenario scenario = load_scenario(arguments.scenario, context);
     question.offers.push_back({scenario.cluster.name, scenario.cluster.gpu_hour_price, true});
   }
+  const auto n_sized = std::ranges::count_if(
+      question.offers, [](const ClusterOffer& offer) { return !offer.node_counts.empty(); });
+  if (n_sized > 0 && !arguments.nodes.empty())
+    throw std::invalid_argument("--nodes: expected none where --gpus says how many GPUs, as 8xH100 does");
+  if (n_sized > 0 && n_sized < std::ssize(question.offers))
+    throw std::invalid_argument("--gpus: expected numbers of GPUs, as in 8xH100, for all types or for none");
+  const bool is_sized = n_sized == std::ssize(question.offers) || !arguments.nodes.empty();
   if (question.node_counts.empty()) question.node_counts = usual_node_counts();
   std::ranges::sort(question.node_counts);
   question.node_counts.erase(std::ranges::unique(question.node_counts).begin(), question.node_counts.end());
-  if (arguments.deadline_hours > 0) question.limits.deadline_hours = arguments.deadline_hours;
-  if (arguments.budget > 0) question.limits.budget = arguments.budget;
+  if (!arguments.deadline.empty())
+    question.limits.deadline_hours = hours_of("--deadline", arguments.deadline);
+  if (!arguments.budget.empty()) {
+    const Money money = money_of("--budget", arguments.budget);
+    question.limits.budget = money.amount;
+    question.currency = money.currency;
+  }
   if (arguments.most_gpus > 0) question.limits.most_gpus = arguments.most_gpus;
-  const bool has_deadline = question.limits.deadline_hours.has_value();
-  question.goal = arguments.goal.empty() ? (has_deadline ? Goal::cheapest : Goal::fastest)
-                                         : (arguments.goal == "cheapest" ? Goal::cheapest : Goal::fastest);
+  const bool is_open =
+      !question.limits.deadline_hours && !question.limits.budget && !question.limits.most_gpus;
+  const bool is_cheapest = arguments.goal.empty() ? question.limits.deadline_hours ||
+                                                        (is_open && question.offers.front().gpu_hour_price)
+                                                  : arguments.goal == "cheapest";
+  question.goal = is_cheapest ? Goal::cheapest : Goal::fastest;
   question.simulates_all = arguments.all;
-  if (!has_deadline && !question.limits.budget && !question.limits.most_gpus)
-    throw std::invalid_argument("expected at least one of --deadline, --budget and --max-gpus");
+  if (is_open && !is_sized)
+    throw std::invalid_argument(
+        "expected at least one of --deadline, --budget and --max-gpus, or what may be booked: --gpus "
+        "8xH100,16xH100");
   return question;
 }
 
@@ -109,8 +119,12 @@ std::string write_answer(const RecommendArguments& arguments, const CommandConte
   PlanningData planning = recommendation_points(folder + "recommendation.json", answer);
   if (!found.ranking.empty()) planning.title = found.report.manifest.scenario_name;
   write_file(folder + "planning.html", planning_page(planning));
-  std::string text = fmt::format("\nWritten: {}recommendation.json, planning.html", printable(folder));
-  if (found.ranking.empty()) return text + "\n";
+  const auto written = [&](const std::string& files) {
+    return formats_detail::wrapped(fmt::format("Written: {}{}", printable(folder), files),
+                                   terminal_width_columns(), 2);
+  };
+  std::string files = "recommendation.json, planning.html";
+  if (found.ranking.empty()) return written(files);
   const Candidate& best = found.candidates[found.ranking.front()];
   const Scenario scenario =
       on_cluster(arguments, context, settings_of(found.question.offers[best.offer], best.nodes));
@@ -118,22 +132,44 @@ std::string write_answer(const RecommendArguments& arguments, const CommandConte
   write_file(folder + "scenario.json",
              moved_scenario(scenario, folder + "scenario.json", data).dump(2) + "\n");
   write_settings(folder + "settings/", found, scenario, data);
-  text += ", scenario.json, settings/";
+  files += ", scenario.json, settings/";
   if (keeps_data_order(scenario.lengths)) {
     write_file(folder + "schedule.plan",
                schedule_file_of(scenario, best.strategy, context.version, arguments.normaliser));
-    return text + ", schedule.plan\n";
+    return written(files + ", schedule.plan");
   }
-  return text +
-         "\nNo schedule is written: the scenario's samples are not in the order of the data set. With\n"
+  return written(files) +
+         "No schedule is written: the scenario's samples are not in the order of the data set. With\n"
          "--set lengths.shuffle=false, and without counts and weights of sources, one will be.\n";
 }
 
-void run_recommend(const RecommendArguments& arguments, const CommandContext& context) {
+// A scenario says by itself what these options say of data.
+void refuse_data_options(const CLI::App& command, const std::string& scenario) {
+  std::vector<std::string> given;
+  for (const char* option : {"--model", "--tokenizer", "--column", "--trainer", "--stack", "--profile",
+                             "--tokens-per-iteration", "--epochs"}) {
+    if (command.count(option) > 0)
+      given.push_back(fmt::format("{}: expected none beside a scenario, which {} is; --set changes it",
+                                  option, quote(scenario)));
+  }
+  if (!given.empty()) throw std::invalid_argument(fmt::format("{}", fmt::join(given, "\n")));
+}
+
+void run_recommend(const CLI::App& command, RecommendArguments arguments, const CommandContext& context) {
+  const DataPaths data{.root = context.data_root};
+  std::vector<ClusterOffer> offers = cluster_offers(arguments.gpus, data);
+  const bool has_data = is_data(arguments.scenario.path, arguments.data, data);
+  if (has_data) {
+    if (arguments.out.empty()) arguments.out = "packsim-recommendation";
+    arguments.scenario.path =
+        write_job_of_data(arguments.scenario.path, arguments.data, offers, arguments.out + "/", context);
+  } else {
+    refuse_data_options(command, arguments.scenario.path);
+  }
   const auto load = [&](const std::vector<std::string>& settings) {
     return on_cluster(arguments, context, settings);
   };
-  const Question question = question_of(arguments, context);
+  const Question question = question_of(arguments, std::move(offers), context);
   Progress progress(arguments.quiet);
   const int n_threads = arguments.threads > 0
                             ? arguments.threads
@@ -152,7 +188,8 @@ void run_recommend(const RecommendArguments& arguments, const CommandContext& co
           },
   };
   const Recommendation found = recommend(load, question, options);
-  const std::vector<Sensitivity> sensitivities = sensitivity_of(load, found, options);
+  const std::vector<Sensitivity> sensitivities =
+      arguments.sensitivity ? sensitivity_of(load, found, options) : std::vector<Sensitivity>();
   if (arguments.json) {
     print_exact(recommendation_json(found, sensitivities, context.version));
   } else if (!arguments.quiet) {
@@ -170,21 +207,27 @@ void add_recommend_command(CLI::App& app, const CommandContext& context) {
   CLI::App* command = app.add_subcommand(
       "recommend",
       "Which cluster and plan meet a deadline, a budget or a number of GPUs, and what they cost");
-  add_scenario_argument(*command, arguments->scenario);
+  add_scenario_argument(*command, arguments->scenario,
+                        "; or data: lengths, or .jsonl, .parquet or a folder of samples");
   command->add_option(
       "--gpus", arguments->gpus,
-      "Types of clusters (packsim list clusters) with the price of a GPU-hour: TYPE=PRICE ...; "
-      "default: the scenario's");
+      "What may be booked, with the price of a GPU-hour: 8xH100=2.5,16xH100=2.5, or TYPE=PRICE "
+      "... (packsim list clusters) in every number of nodes; default: the scenario's");
+  command->add_option("--model", arguments->data.model,
+                      "With data: shipped model, model file or Hugging Face config.json");
+  command->add_option("--tokenizer", arguments->data.tokenizer,
+                      "With data that are texts: a tokenizer.json (default: the one beside the model)");
+  command->add_option("--column", arguments->data.column,
+                      "With data: the column of texts, token ids or lengths (default: the usual names)");
+  add_job_options(*command, arguments->data.job);
   command
       ->add_option("--nodes", arguments->nodes,
                    "Numbers of nodes to try: 4,8,16; default: 1 to 128 in steps of a third or a half")
       ->delimiter(',');
-  command->add_option("--deadline", arguments->deadline_hours, "Most hours that the job may take")
-      ->check(CLI::PositiveNumber);
-  command
-      ->add_option("--budget", arguments->budget,
-                   "Most money that it may cost, in the currency of the prices")
-      ->check(CLI::PositiveNumber);
+  command->add_option("--deadline", arguments->deadline,
+                      "Most time that the job may take: 12h, 2d, 90m, or hours");
+  command->add_option("--budget", arguments->budget,
+                      "Most money that it may cost, in the currency of the prices: 900, or '900 EUR'");
   command->add_option("--max-gpus", arguments->most_gpus, "Most GPUs that it may have")
       ->check(CLI::PositiveNumber);
   command
@@ -202,9 +245,11 @@ void add_recommend_command(CLI::App& app, const CommandContext& context) {
                                          "trainers");
   add_normaliser_option(*command, arguments->normaliser)->needs(out);
   command->add_flag("--all", arguments->all, "Simulate also the clusters that cannot be the answer");
+  command->add_flag("--sensitivity", arguments->sensitivity,
+                    "Say also what other links, memory and data would change, each planned anew");
   command->add_flag("--json", arguments->json, "Print JSON");
   command->add_flag("--quiet", arguments->quiet, "Print nothing but errors, and the JSON with --json");
-  command->callback([arguments, context] { run_recommend(*arguments, context); });
+  command->callback([arguments, command, context] { run_recommend(*command, *arguments, context); });
 }
 
 }  // namespace packsim

@@ -22,10 +22,14 @@ std::vector<int> usual_node_counts() {
   return {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128};
 }
 
+const std::vector<int>& node_counts_of(const Question& question, const ClusterOffer& offer) {
+  return offer.node_counts.empty() ? question.node_counts : offer.node_counts;
+}
+
 std::vector<std::string> mistakes_of(const Question& question) {
   std::vector<std::string> mistakes;
   const auto expect = [&](bool holds, std::string text) {
-    if (!holds) mistakes.push_back(std::move(text));
+    if (!holds && std::ranges::find(mistakes, text) == mistakes.end()) mistakes.push_back(std::move(text));
   };
   const auto n_priced = std::ranges::count_if(
       question.offers, [](const ClusterOffer& offer) { return offer.gpu_hour_price.has_value(); });
@@ -36,11 +40,20 @@ std::vector<std::string> mistakes_of(const Question& question) {
       expect(is_positive(*offer.gpu_hour_price),
              fmt::format("gpus: {}: expected a price above 0, got {}", printable_name(offer.type),
                          *offer.gpu_hour_price));
-    expect(std::ranges::count(question.offers, offer.type, &ClusterOffer::type) == 1,
-           fmt::format("gpus: {}: expected each type once", printable_name(offer.type)));
+    const auto n_alike = std::ranges::count_if(question.offers, [&](const ClusterOffer& other) {
+      return other.type == offer.type && other.gpus_per_node == offer.gpus_per_node;
+    });
+    expect(n_alike == 1, fmt::format("gpus: {}: expected each type once", printable_name(offer.type)));
+    const std::vector<int>& node_counts = node_counts_of(question, offer);
+    expect(!node_counts.empty(), "nodes: expected at least one number, got none");
+    for (const int nodes : node_counts)
+      expect(nodes >= 1 && nodes <= kMostNodes,
+             fmt::format("nodes: expected integers in 1..{}, got {}", kMostNodes, nodes));
   }
   expect(n_priced == 0 || n_priced == n_offers, "gpus: expected a price for all types or for none");
-  expect(n_offers < 2 || n_priced > 0 || question.goal == Goal::fastest,
+  const bool is_one_type = std::ranges::all_of(
+      question.offers, [&](const ClusterOffer& offer) { return offer.type == question.offers.front().type; });
+  expect(is_one_type || n_priced > 0 || question.goal == Goal::fastest,
          "gpus: expected prices, as GPU-days of different GPUs are not the same money");
   expect(!question.limits.budget || n_priced > 0, "budget: expected prices of the GPUs as well");
   for (const auto& [name, limit] :
@@ -51,10 +64,6 @@ std::vector<std::string> mistakes_of(const Question& question) {
   if (question.limits.most_gpus)
     expect(*question.limits.most_gpus >= 1,
            fmt::format("max-gpus: expected at least 1, got {}", *question.limits.most_gpus));
-  expect(!question.node_counts.empty(), "nodes: expected at least one number, got none");
-  for (const int nodes : question.node_counts)
-    expect(nodes >= 1 && nodes <= kMostNodes,
-           fmt::format("nodes: expected integers in 1..{}, got {}", kMostNodes, nodes));
   return mistakes;
 }
 

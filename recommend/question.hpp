@@ -12,6 +12,10 @@ struct ClusterOffer {
   std::optional<double> gpu_hour_price;  ///< above 0, in the currency of all offers
   /// Whether it is the scenario's own cluster, with all that the scenario says of it.
   bool is_of_scenario = false;
+  /// GPUs of each node that the job has; none: all, or as many as the scenario says.
+  std::optional<int> gpus_per_node = {};
+  /// The numbers of nodes to try, ascending; empty: the question's.
+  std::vector<int> node_counts = {};
 };
 
 /// Which of the clusters that meet all limits is the best. Of equals, the other goal decides.
@@ -31,12 +35,16 @@ struct Limits {
 /// Which cluster and plan should a job have?
 struct Question {
   std::vector<ClusterOffer> offers;  ///< one or more; either all or none have a price
-  std::vector<int> node_counts;      ///< ascending; each is tried with each offer
+  std::vector<int> node_counts;      ///< ascending; tried with each offer that has none of its own
   Limits limits;
   Goal goal = Goal::cheapest;
   /// Whether clusters are simulated that cannot be the answer.
   bool simulates_all = false;
+  std::string currency = {};  ///< of all money, to be shown behind it; empty: not said
 };
+
+/// The numbers of nodes to try with one of its offers.
+const std::vector<int>& node_counts_of(const Question& question, const ClusterOffer& offer);
 
 /// Numbers of nodes from 1 to 128, each at most half as many again as the one before, or twice.
 std::vector<int> usual_node_counts();

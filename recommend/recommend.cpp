@@ -139,7 +139,7 @@ bool meets(const Candidate& candidate) {
 
 // Clusters with too many GPUs are left out.
 void add_jobs(const Question& question, std::size_t offer, int gpus_per_node, std::vector<ClusterJob>& jobs) {
-  for (const int nodes : question.node_counts) {
+  for (const int nodes : node_counts_of(question, question.offers[offer])) {
     const std::int64_t n_gpus = std::int64_t{nodes} * gpus_per_node;
     if (question.limits.most_gpus && n_gpus > *question.limits.most_gpus) continue;
     jobs.push_back(
@@ -189,7 +189,7 @@ std::vector<std::size_t> ranking_of(const Recommendation& recommendation) {
 // there is none.
 Scenario loaded(const Load& load, const Question& question, const ClusterOffer& offer) {
   std::exception_ptr first;
-  for (const int nodes : question.node_counts) {
+  for (const int nodes : node_counts_of(question, offer)) {
     try {
       return load(settings_of(offer, nodes));
     } catch (const ScenarioError&) {
@@ -253,6 +253,7 @@ std::vector<std::string> settings_of(const ClusterOffer& offer, int nodes) {
   std::vector<std::string> settings = {fmt::format("cluster.nodes={}", nodes)};
   if (offer.is_of_scenario) return settings;
   settings.insert(settings.begin(), "cluster.type=" + nlohmann::json(offer.type).dump());
+  if (offer.gpus_per_node) settings.push_back(fmt::format("cluster.gpus_per_node={}", *offer.gpus_per_node));
   if (offer.gpu_hour_price)
     settings.push_back(fmt::format("cluster.gpu_hour_price={}", *offer.gpu_hour_price));
   return settings;

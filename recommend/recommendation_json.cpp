@@ -25,9 +25,12 @@ Json times_json(const std::optional<CandidateTimes>& times) {
 Json question_json(const Question& question) {
   Json offers = Json::array();
   for (const ClusterOffer& offer : question.offers)
-    offers.push_back({{"cluster_type", offer.type}, {"gpu_hour_price", optional_json(offer.gpu_hour_price)}});
+    offers.push_back({{"cluster_type", offer.type},
+                      {"gpu_hour_price", optional_json(offer.gpu_hour_price)},
+                      {"gpus_per_node", optional_json(offer.gpus_per_node)},
+                      {"nodes", node_counts_of(question, offer)}});
   return {{"gpus", offers},
-          {"nodes", question.node_counts},
+          {"currency", question.currency.empty() ? Json() : Json(question.currency)},
           {"most_gpus", optional_json(question.limits.most_gpus)},
           {"deadline_hours", optional_json(question.limits.deadline_hours)},
           {"budget", optional_json(question.limits.budget)},

@@ -1,8 +1,10 @@
 #include "recommend/recommendation_text.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <span>
 #include <tuple>
 
 #include "files/text/printable.hpp"
@@ -30,19 +32,25 @@ std::string name_of(const std::string& name) {
 }
 
 std::string cluster_of(const Question& question, const Candidate& candidate) {
-  return fmt::format("{} {} of {} ({} GPUs)", candidate.nodes, candidate.nodes == 1 ? "node" : "nodes",
-                     printable_name(question.offers[candidate.offer].type), grouped(candidate.n_gpus));
+  return fmt::format("{} {} of {} ({} {})", candidate.nodes, candidate.nodes == 1 ? "node" : "nodes",
+                     printable_name(question.offers[candidate.offer].type), grouped(candidate.n_gpus),
+                     candidate.n_gpus == 1 ? "GPU" : "GPUs");
 }
 
 std::string interval(double value, double low, double high) {
   return fmt::format("{} (90%: {} to {})", quantity(value), quantity(low), quantity(high));
 }
 
-std::string amounts_of(const CandidateTimes& times) {
+std::string with_currency(const Question& question, const std::string& money) {
+  return question.currency.empty() ? money : money + " " + printable_name(question.currency);
+}
+
+std::string amounts_of(const Question& question, const CandidateTimes& times) {
   std::string text = fmt::format("{} h, {} GPU-days",
                                  interval(times.wall_hours, times.wall_hours_low, times.wall_hours_high),
                                  quantity(times.gpu_days));
-  if (times.money) text += ", costs " + interval(*times.money, *times.money_low, *times.money_high);
+  if (times.money)
+    text += ", costs " + with_currency(question, interval(*times.money, *times.money_low, *times.money_high));
   return text;
 }
 
@@ -50,7 +58,8 @@ std::string limits_of(const Question& question) {
   std::vector<std::string> limits;
   if (question.limits.deadline_hours)
     limits.push_back(fmt::format("at most {} h", quantity(*question.limits.deadline_hours)));
-  if (question.limits.budget) limits.push_back(fmt::format("at most {}", quantity(*question.limits.budget)));
+  if (question.limits.budget)
+    limits.push_back("at most " + with_currency(question, quantity(*question.limits.budget)));
   if (question.limits.most_gpus)
     limits.push_back(fmt::format("at most {} GPUs", grouped(*question.limits.most_gpus)));
   const char* goal = question.goal == Goal::cheapest ? "The cheapest" : "The fastest";
@@ -62,40 +71,75 @@ std::string change_of(double value, double base) {
   return fmt::format("{:+.1f}%", 100 * (value / base - 1));
 }
 
+const std::string& type_of(const Recommendation& found, const Candidate& candidate) {
+  return found.question.offers[candidate.offer].type;
+}
+
+// The next best, with the best of every other type of GPUs among them.
+std::vector<std::size_t> runners_up(const Recommendation& found) {
+  std::vector<std::size_t> chosen;
+  std::vector<std::string> types = {type_of(found, found.candidates[found.ranking.front()])};
+  for (const std::size_t other : found.ranking) {
+    const std::string& type = type_of(found, found.candidates[other]);
+    if (chosen.size() == kMostRunnersUp || std::ranges::find(types, type) != types.end()) continue;
+    types.push_back(type);
+    chosen.push_back(other);
+  }
+  for (const std::size_t other : std::span(found.ranking).subspan(1)) {
+    if (chosen.size() < kMostRunnersUp && std::ranges::find(chosen, other) == chosen.end())
+      chosen.push_back(other);
+  }
+  std::ranges::sort(chosen, {}, [&](std::size_t one) { return std::ranges::find(found.ranking, one); });
+  return chosen;
+}
+
+// The price of its GPU-hours at which it costs as much as the best; none where that is no other GPU's.
+std::string even_price(const Recommendation& found, const Candidate& other) {
+  const Candidate& best = found.candidates[found.ranking.front()];
+  if (!other.times->money || type_of(found, other) == type_of(found, best)) return "";
+  return fmt::format("; as cheap at {} a GPU-hour",
+                     quantity(*best.times->money / (kHoursPerDay * other.times->gpu_days)));
+}
+
+std::string runner_up(const Recommendation& found, const Candidate& other) {
+  const CandidateTimes& best = *found.candidates[found.ranking.front()].times;
+  return fmt::format("  {} x {}, {}: {} h ({}), {} {} ({}){}", grouped(other.n_gpus),
+                     printable_name(type_of(found, other)), printable_name(other.strategy),
+                     quantity(other.times->wall_hours), change_of(other.times->wall_hours, best.wall_hours),
+                     other.times->money ? "costs" : "GPU-days", quantity(other.times->cost()),
+                     change_of(other.times->cost(), best.cost()), even_price(found, other));
+}
+
+std::string fewest_gpus(const Recommendation& found) {
+  return fmt::format("Fewest GPUs that meet all limits: {}.",
+                     found.fewest_gpus ? grouped(*found.fewest_gpus) : "none of these");
+}
+
 std::string answer(const Recommendation& found, int width_columns) {
   const Question& question = found.question;
   if (found.ranking.empty())
-    return wrapped(limits_of(question) + ": none of these clusters.", width_columns, 2) +
+    return wrapped(limits_of(question) + ": none of these clusters. " + fewest_gpus(found), width_columns,
+                   2) +
            wrapped("The last column of the table says what rules out each.", width_columns, 2);
   const Candidate& best = found.candidates[found.ranking.front()];
-  std::string text = wrapped(fmt::format("{}: {}, strategy {}.", limits_of(question),
-                                         cluster_of(question, best), printable_name(best.strategy)),
-                             width_columns, 2) +
-                     wrapped("  It takes " + amounts_of(*best.times) + ".", width_columns, 2);
+  std::string text =
+      wrapped(fmt::format("{}: {}, strategy {}.", limits_of(question), cluster_of(question, best),
+                          printable_name(best.strategy)),
+              width_columns, 2) +
+      wrapped(fmt::format("  It takes {}. {}", amounts_of(question, *best.times), fewest_gpus(found)),
+              width_columns, 2);
   Report report = found.report;
   std::erase_if(report.runs, [&](const StrategyResult& run) { return run.name != best.strategy; });
   report.baseline = best.strategy;
   const Verdict settings = verdict(report);
   text += "\n" + text_table(setting_rows(settings)) + wrapped(settings.settings, width_columns, 2);
-  for (std::size_t r = 1; r < std::min(found.ranking.size(), kMostRunnersUp + 1); ++r) {
-    const Candidate& other = found.candidates[found.ranking[r]];
-    if (r == 1) text += "\nRunners-up:\n";
-    text += wrapped(fmt::format("  {}, {}: {} h ({}), {} {} ({})", cluster_of(question, other),
-                                printable_name(other.strategy), quantity(other.times->wall_hours),
-                                change_of(other.times->wall_hours, best.times->wall_hours),
-                                other.times->money ? "costs" : "GPU-days", quantity(other.times->cost()),
-                                change_of(other.times->cost(), best.times->cost())),
-                    width_columns, 4);
-  }
+  const std::vector<std::string> doubts = verdict(found.report).doubts;
+  if (!doubts.empty()) text += wrapped(fmt::format("Doubts: {}", fmt::join(doubts, " ")), width_columns, 2);
+  const std::vector<std::size_t> runners = runners_up(found);
+  if (!runners.empty()) text += "Runners-up:\n";
+  for (const std::size_t r : runners)
+    text += wrapped(runner_up(found, found.candidates[r]), width_columns, 4);
   return text;
-}
-
-std::string fewest_gpus(const Recommendation& found, int width_columns) {
-  const auto text = [](const std::optional<int>& n_gpus) {
-    return n_gpus ? grouped(*n_gpus) : std::string("none of these");
-  };
-  return wrapped(fmt::format("Fewest GPUs that meet all limits: {}.", text(found.fewest_gpus)), width_columns,
-                 2);
 }
 
 struct ClusterKey {
@@ -167,17 +211,26 @@ std::string table_with_reasons(const std::vector<Row>& rows, int width_columns) 
   return text;
 }
 
-// A table for each offer.
+// Parts of nodes are offers of their own.
+bool is_same_gpu(const ClusterOffer& one, const ClusterOffer& other) {
+  return one.type == other.type && one.gpu_hour_price == other.gpu_hour_price;
+}
+
+// A table for each type of cluster.
 std::string clusters_text(const Recommendation& found, int width_columns) {
   std::string text;
   const std::vector<ClusterKey> clusters = clusters_of(found);
-  for (std::size_t o = 0; o < found.question.offers.size(); ++o) {
-    const ClusterOffer& offer = found.question.offers[o];
+  const std::vector<ClusterOffer>& offers = found.question.offers;
+  for (std::size_t o = 0; o < offers.size(); ++o) {
+    const ClusterOffer& offer = offers[o];
+    if (std::any_of(offers.begin(), offers.begin() + static_cast<std::ptrdiff_t>(o),
+                    [&](const ClusterOffer& before) { return is_same_gpu(before, offer); }))
+      continue;
     std::vector<Row> rows = {{"GPUs", "strategy", "hours", "to", offer.gpu_hour_price ? "money" : "GPU-days",
                               "to", "efficiency", "limits"}};
     std::optional<double> first_gpu_days;
     for (const ClusterKey& cluster : clusters) {
-      if (cluster.offer == o) rows.push_back(row_of(found, cluster, first_gpu_days));
+      if (is_same_gpu(offers[cluster.offer], offer)) rows.push_back(row_of(found, cluster, first_gpu_days));
     }
     const std::string price =
         offer.gpu_hour_price ? fmt::format(", {} a GPU-hour", *offer.gpu_hour_price) : "";
@@ -215,8 +268,8 @@ std::string sensitivity_text(const Recommendation& found, const std::vector<Sens
 
 std::string recommendation_text(const Recommendation& found, const std::vector<Sensitivity>& sensitivities,
                                 int width_columns) {
-  return answer(found, width_columns) + "\n" + fewest_gpus(found, width_columns) +
-         clusters_text(found, width_columns) + sensitivity_text(found, sensitivities, width_columns);
+  return answer(found, width_columns) + clusters_text(found, width_columns) +
+         sensitivity_text(found, sensitivities, width_columns);
 }
 
 }  // namespace packsim

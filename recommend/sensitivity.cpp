@@ -96,31 +96,22 @@ void simulate(const Load& load, const Candidate& winner, const ClusterOffer& off
   }
 }
 
-CandidateTimes times_at(const CandidateTimes& times, double time_factor, double price_factor) {
+CandidateTimes times_at(const CandidateTimes& times, double factor) {
   CandidateTimes changed = times;
   for (double* value : {&changed.wall_hours, &changed.wall_hours_low, &changed.wall_hours_high,
                         &changed.gpu_days, &changed.gpu_days_low, &changed.gpu_days_high})
-    *value *= time_factor;
+    *value *= factor;
   for (std::optional<double>* money : {&changed.money, &changed.money_low, &changed.money_high}) {
-    if (*money) **money *= time_factor * price_factor;
+    if (*money) **money *= factor;
   }
   return changed;
-}
-
-Sensitivity of_price(const CandidateTimes& times) {
-  const auto at = [&](double factor) {
-    ChangedCase changed = of_factor(factor, {});
-    changed.times = times_at(times, 1, factor);
-    return changed;
-  };
-  return {"price of a GPU-hour", at(kLess), at(kMore)};
 }
 
 // The ends of the interval, as all prices of the profile together may be off.
 Sensitivity of_profile(const CandidateTimes& times) {
   const auto at = [&](const char* what, double wall_hours) {
     ChangedCase changed{.what = what, .settings = {}, .times = {}, .reason = {}};
-    changed.times = times_at(times, wall_hours / times.wall_hours, 1);
+    changed.times = times_at(times, wall_hours / times.wall_hours);
     return changed;
   };
   return {"accuracy of the times", at("low end", times.wall_hours_low),
@@ -153,7 +144,6 @@ std::vector<Sensitivity> sensitivity_of(const Load& load, const Recommendation& 
     options.progress("sensitivity: " + cases[c]->settings.front());
     simulate(load, winner, offer, *cases[c]);
   });
-  if (winner.times->money) changes.push_back(of_price(*winner.times));
   if (winner.times->wall_hours_high > winner.times->wall_hours_low)
     changes.push_back(of_profile(*winner.times));
   std::ranges::stable_sort(changes, std::ranges::greater(),

@@ -23,10 +23,10 @@ struct Sensitivity {
   ChangedCase more;
 };
 
-/// Returns what changes the GPU-days of the recommended run (its cost, where only the price changes), the
-/// largest effect first: half and twice the rates of the links, 20 % less and more memory and price, half and
-/// twice the samples of the source with the longest ones, and the ends of the interval of the times. Each
-/// case is planned anew. Empty if nothing is recommended.
+/// Returns what changes the GPU-days of the recommended run, the largest effect first: half and twice the
+/// rates of the links, 20 % less and more memory, half and twice the samples of the source with the longest
+/// ones, and the ends of the interval of the times. Each case is planned anew. Empty if nothing is
+/// recommended.
 std::vector<Sensitivity> sensitivity_of(const std::function<Scenario(const std::vector<std::string>&)>& load,
                                         const Recommendation& recommendation,
                                         const RecommendOptions& options = {});

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
@@ -71,6 +72,10 @@ std::string strategies_json(const std::vector<const Strategy*>& strategies) {
   return text + "\n";
 }
 
+bool is_planner(const Strategy* strategy) {
+  return strategy->chooses_groups;
+}
+
 // What the trainer does today, or else ISF.
 std::string_view baseline_of(const NewJob& job, const std::vector<const Strategy*>& strategies) {
   std::string_view baseline = strategies.empty() ? "" : strategies.front()->name;
@@ -108,6 +113,8 @@ std::string new_scenario(const NewJob& job) {
   add(fmt::format("    \"type\": {},", text_json(job.cluster)),
       "a name of `packsim list clusters`, or a path");
   text += price_line(job.gpu_hour_price);
+  if (job.gpus_per_node)
+    add(fmt::format("    \"gpus_per_node\": {},", *job.gpus_per_node), "how many GPUs of a node the job has");
   add(fmt::format("    \"nodes\": {}", job.nodes), "how many of its nodes the job has");
   text += "  },\n";
   if (!job.trainer.empty())
@@ -136,9 +143,11 @@ std::string new_scenario(const NewJob& job) {
   add("    \"last_iteration\": \"shorten\"",
       "packs that do not fill one: shorten it, drop them, or repeat others");
   text += "  },\n";
-  const std::vector<const Strategy*> strategies = strategies_of(job);
-  add(fmt::format("  \"baseline\": \"{}\",", baseline_of(job, strategies)),
-      "the strategy that speed-ups refer to");
+  std::vector<const Strategy*> strategies = strategies_of(job);
+  const std::string_view baseline = baseline_of(job, strategies);
+  if (job.is_short && std::ranges::any_of(strategies, is_planner))
+    std::erase_if(strategies, [&](const Strategy* one) { return !is_planner(one) && one->name != baseline; });
+  add(fmt::format("  \"baseline\": \"{}\",", baseline), "the strategy that speed-ups refer to");
   text += "  \"strategies\": [\n" + strategies_json(strategies) + "  ]\n}\n";
   return text;
 }

@@ -15,6 +15,7 @@ struct NewJob {
   std::string model;
   std::string cluster;
   int nodes = 1;
+  std::optional<int> gpus_per_node = {};  ///< that the job has, if not all
   std::optional<double> gpu_hour_price;
   std::string trainer = {};         ///< in which plans have to run; empty: in any
   const Trainer* limits = nullptr;  ///< that trainer's; null without one
@@ -25,11 +26,12 @@ struct NewJob {
   int epochs = 1;
   std::vector<std::string> lengths;  ///< sources
   std::int64_t longest_tokens = 0;   ///< the longest sample that is trained whole
+  bool is_short = false;             ///< whether it has only the planner and the baseline
 };
 
 /// A scenario file of the job with a comment on every key: all strategies that keep samples whole and that
-/// the trainer can run, each at the plan that packsim finds for it. Speed-ups are over the trainer's own
-/// packing if it has one. There is no longer sample than `longest_tokens`.
+/// the trainer can run, unless it is short, each at the plan that packsim finds for it. Speed-ups are over
+/// the trainer's own packing if it has one. There is no longer sample than `longest_tokens`.
 std::string new_scenario(const NewJob& job);
 
 /// The shortest power of two, from 8192 on, that holds a sample of this length.

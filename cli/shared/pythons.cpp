@@ -41,7 +41,8 @@ std::vector<std::string> python_interpreters(const std::string& given) {
   const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
   if (!error) {
     add({(folder / "python3").string()});
-    add({(folder.parent_path() / ".venv" / "bin" / "python3").string()});
+    for (const char* venv : {".venv", ".venv-python"})
+      add({(folder.parent_path() / venv / "bin" / "python3").string()});
   }
   add(places_on_path("python3"));
   return found;

@@ -7,10 +7,10 @@
 
 namespace packsim {
 
-void add_scenario_argument(CLI::App& command, ScenarioArgument& argument) {
+void add_scenario_argument(CLI::App& command, ScenarioArgument& argument, const std::string& or_else) {
   command
       .add_option("scenario", argument.path,
-                  "Scenario file, the name of a shipped one, or - for standard input")
+                  "Scenario file, the name of a shipped one, or - for standard input" + or_else)
       ->required();
   command
       .add_option("--set", argument.settings,

@@ -20,7 +20,8 @@ struct ScenarioArgument {
 };
 
 /// Adds the positional argument "scenario" and the option --set. `argument` must live as long as the command.
-void add_scenario_argument(CLI::App& command, ScenarioArgument& argument);
+/// or_else: what else the argument may be, for the help.
+void add_scenario_argument(CLI::App& command, ScenarioArgument& argument, const std::string& or_else = "");
 
 /// The scenario and its settings, as they are typed in another command.
 std::string shell_text(const ScenarioArgument& argument);

@@ -85,6 +85,7 @@ def recommend(
     budget: float | None,
     fastest: bool,
     simulates_all: bool,
+    says_sensitivity: bool,
     threads: int,
     progress: Callable[[str], object] | None,
 ) -> tuple[str, list[tuple[str, str]], list[str]]: ...

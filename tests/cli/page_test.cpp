@@ -41,7 +41,8 @@ TEST_CASE("a page has the points of the sweep, and what the recommendation depen
   const ProgramRun made = run_shell(
       folder,
       "packsim sweep s.json --vary cluster.nodes=1,2 --out s.db --quiet &&"
-      "packsim recommend s.json --gpus h100-sxm-80gb=2.5 --nodes 1,2 --deadline 100 --out answer --quiet &&"
+      "packsim recommend s.json --gpus h100-sxm-80gb=2.5 --nodes 1,2 --deadline 100 --sensitivity "
+      "--out answer --quiet &&"
       "packsim page s.db --out sweep.html && packsim page s.db --recommendation answer/recommendation.json "
       "--out both.html --quiet");
   INFO(made.err);

@@ -134,9 +134,10 @@ TEST_CASE("the answer fits the terminal, and says which GPUs and why not the oth
     for (std::string line; std::getline(lines, line);)
       CHECK(line.size() <= static_cast<std::size_t>(columns));
     CHECK_THAT(run.out, Contains("The cheapest that takes at most 0.0800 h"));
-    CHECK_THAT(run.out, Contains("Fewest GPUs that meet all limits"));
+    CHECK_THAT(run.out, Contains("Fewest GPUs"));
     CHECK_THAT(run.out, Contains("h200-sxm-141gb, 30 a GPU-hour"));
-    CHECK_THAT(run.out, Contains("price of a GPU-hour"));
+    CHECK_THAT(run.out, Contains("Doubts: "));
+    CHECK_THAT(run.out, !Contains("if one thing were otherwise"));
   }
 }
 
@@ -161,7 +162,7 @@ TEST_CASE("a question that cannot be answered is refused with what is missing") 
   CHECK_THAT(error_of(""), Contains("expected at least one of --deadline, --budget and --max-gpus"));
   CHECK_THAT(error_of("--budget 5"), Contains("budget: expected prices of the GPUs as well"));
   CHECK_THAT(error_of("--deadline 5 --gpus h100-sxm-80gb=x"),
-             Contains("--gpus: expected TYPE or TYPE=PRICE"));
+             Contains("--gpus: expected TYPE, 8xTYPE or TYPE=PRICE"));
   CHECK_THAT(error_of("--deadline 5 --gpus h100-sxm-80gb=-1"), Contains("expected a price above 0, got -1"));
   CHECK_THAT(error_of("--deadline 5 --gpus h300=1"), Contains("h300"));
   CHECK_THAT(error_of("--max-gpus 4"), Contains("expected at least as many GPUs as a node has"));

@@ -51,6 +51,9 @@ def test_the_answer_is_the_programs() -> None:
     expected = by_program("--deadline", "100")
     found = packsim.recommend("job.json", GPUS, deadline_hours=100, nodes=[2, 1])
     assert found.to_dict() == expected
+    asked = packsim.recommend("job.json", GPUS, deadline_hours=100, nodes=[1, 2], sensitivity=True)
+    assert asked.to_dict() == by_program("--deadline", "100", "--sensitivity")
+    assert asked.to_dict()["sensitivity"]
     assert packsim.recommend(JOB, GPUS, deadline_hours=100, nodes=[1, 2]).to_dict() == expected
     assert found.best is not None
     assert found.best.to_dict() == expected["candidates"][expected["best"]]

@@ -179,7 +179,7 @@ TEST_CASE("a model that memory binds has the best of all clusters", "[slow]") {
 TEST_CASE("a model with experts has the best of all clusters", "[slow]") {
   check_against_all(
       of_scenario("deepseek-v2-tulu3-32k", {"isf-sp8", "hbp-sp8"}, {"lengths.mix.0.count=12000"}),
-      two_offers({16, 32, 64}), {Goal::cheapest}, 2);
+      two_offers({16, 32, 64}), {Goal::cheapest}, 4);
 }
 
 TEST_CASE("a job of long contexts has the best of all clusters", "[slow]") {
@@ -231,9 +231,9 @@ TEST_CASE("all mistakes of a question are said at once") {
   CHECK(mistakes_of(question) ==
         std::vector<std::string>{
             "gpus: h100-sxm-80gb: expected a price above 0, got -1",
-            "gpus: h100-sxm-80gb: expected each type once", "gpus: h100-sxm-80gb: expected each type once",
+            "gpus: h100-sxm-80gb: expected each type once", "nodes: expected integers in 1..65536, got 0",
             "gpus: expected a price for all types or for none", "deadline: expected a number above 0, got -3",
-            "max-gpus: expected at least 1, got 0", "nodes: expected integers in 1..65536, got 0"});
+            "max-gpus: expected at least 1, got 0"});
   CHECK(
       mistakes_of({.offers = {{"a", {}}, {"b", {}}},
                    .node_counts = {1},
@@ -241,8 +241,9 @@ TEST_CASE("all mistakes of a question are said at once") {
       std::vector<std::string>{"gpus: expected prices, as GPU-days of different GPUs are not the same money",
                                "budget: expected prices of the GPUs as well"});
   CHECK(mistakes_of({.offers = {}, .node_counts = {}, .limits = {}}) ==
-        std::vector<std::string>{"gpus: expected at least one type of cluster, got none",
-                                 "nodes: expected at least one number, got none"});
+        std::vector<std::string>{"gpus: expected at least one type of cluster, got none"});
+  CHECK(mistakes_of({.offers = {{"a", {}}}, .node_counts = {}, .limits = {}}) ==
+        std::vector<std::string>{"nodes: expected at least one number, got none"});
 }
 
 TEST_CASE("a cluster on which the scenario is refused is a candidate with the reason") {
@@ -326,15 +327,12 @@ TEST_CASE("what the answer depends on is what a run with these settings takes", 
   for (const Sensitivity& of : all) names.push_back(of.what);
   std::ranges::sort(names);
   CHECK(names == std::vector<std::string>{"GPU memory", "accuracy of the times", "links in a node",
-                                          "network cards", "price of a GPU-hour",
-                                          "samples of mixture_real_long_2k.csv"});
+                                          "network cards", "samples of mixture_real_long_2k.csv"});
   for (const Sensitivity& of : all) {
     for (const ChangedCase* changed : {&of.less, &of.more}) {
       CAPTURE(of.what, changed->what, changed->reason);
       if (!changed->times) continue;
-      if (of.what == "price of a GPU-hour") {
-        CHECK(*changed->times->money == Approx(*best.times->money * (changed == &of.less ? 0.8 : 1.2)));
-      } else if (of.what == "accuracy of the times") {
+      if (of.what == "accuracy of the times") {
         CHECK(changed->times->wall_hours ==
               Approx(changed == &of.less ? best.times->wall_hours_low : best.times->wall_hours_high));
       } else {

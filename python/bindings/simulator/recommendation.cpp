@@ -43,8 +43,8 @@ Answer recommend_cluster(const std::string& text_or_path, const std::string& nam
                          const std::string& library, const std::optional<NamedArrays>& lengths,
                          const Offers& offers, const std::vector<int>& node_counts,
                          std::optional<int> most_gpus, std::optional<double> deadline_hours,
-                         std::optional<double> budget, bool fastest, bool simulates_all, int n_threads,
-                         const py::object& progress) {
+                         std::optional<double> budget, bool fastest, bool simulates_all,
+                         bool says_sensitivity, int n_threads, const py::object& progress) {
   const DataPaths data = data_paths(library);
   const std::vector<LengthSource> given = sources_of(lengths);
   const auto load = [&](const Settings& more) {
@@ -63,7 +63,9 @@ Answer recommend_cluster(const std::string& text_or_path, const std::string& nam
   run_interruptibly(progress, [&](const Say& say) {
     const RecommendOptions options{.n_threads = n_threads, .progress = say};
     const Recommendation found = recommend(load, question, options);
-    answer = answer_of(load, found, sensitivity_of(load, found, options), data);
+    const auto sensitivities =
+        says_sensitivity ? sensitivity_of(load, found, options) : std::vector<Sensitivity>();
+    answer = answer_of(load, found, sensitivities, data);
   });
   return answer;
 }

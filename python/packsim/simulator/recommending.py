@@ -137,6 +137,7 @@ def recommend(
     set: Mapping[str, Any] | None = None,
     lengths: Any = None,
     simulate_all: bool = False,
+    sensitivity: bool = False,
     threads: int = 1,
     progress: Progress | None = None,
 ) -> Recommendation:
@@ -158,6 +159,8 @@ def recommend(
         Token lengths in place of the scenario's files, as of `Scenario.with_lengths()`.
     simulate_all
         Whether clusters are simulated that cannot be the answer.
+    sensitivity
+        Whether the answer says what other links, memory and data would change, each planned anew.
     threads
         Number of clusters to simulate at the same time. The answer does not depend on it.
     progress
@@ -199,6 +202,7 @@ def recommend(
         limits["budget"],
         is_fastest,
         bool(simulate_all),
+        bool(sensitivity),
         integer_in("threads", threads, 1, MOST_THREADS),
         progress,
     )

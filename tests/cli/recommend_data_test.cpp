@@ -63,9 +63,9 @@ echo "2 samples"
 TEST_CASE("One command answers from data, and the scenario that it writes gives the same numbers") {
   const TemporaryFolder folder;
   write_text(folder / "lengths.csv", lengths_csv());
-  const std::string question = " --gpus 4xH100=2.5,8xH100=2.5,8xh200=3 --deadline 12h --budget '900 EUR' ";
+  const std::string question = " --gpus 4xH100=2.5,8xh200=3 --deadline 12h --budget '900 EUR' ";
   const ProgramRun run =
-      recommended(folder, "lengths.csv --model qwen2.5-7b --trainer trl --epochs 3 --out answer" + question);
+      recommended(folder, "lengths.csv --model qwen2.5-7b --trainer hbp --epochs 3 --out answer" + question);
   INFO(run.err);
   REQUIRE(run.exit_code == 0);
   int n_lines = 0;
@@ -99,10 +99,10 @@ TEST_CASE("One command answers from data, and the scenario that it writes gives 
   CHECK(n_same(json::parse(compared.out)["runs"]) == 1);
   CHECK(n_same(json::parse(packsim_test::rows_of(folder / "s.db").dump())) == 1);
 
-  // The planner, and what TRL does by itself.
+  // The planner, and what the trainer does by itself.
   const json scenario = json::parse(read_text(folder / "answer/scenario.json"));
   REQUIRE(scenario["strategies"].size() == 2);
-  CHECK(scenario["strategies"][0]["strategy"] == "trl_bfd");
+  CHECK(scenario["strategies"][0]["strategy"] == "isf");
   CHECK(scenario["strategies"][1]["strategy"] == "planner");
   CHECK(scenario["training"]["epochs"] == 3);
 }
@@ -115,7 +115,7 @@ TEST_CASE("Data that are no lengths are measured by the Python package") {
   write_text(folder / "model/tokenizer.json", "{}");
   write_text(folder / "model/config.json",
              read_text(packsim_test::source_dir() + "/models/architectures/qwen2.5-7b.json"));
-  const std::string rest = " --trainer trl --gpus 8xH100 --out answer";
+  const std::string rest = " --trainer hbp --gpus 8xH100 --out answer";
   const std::string python = "PACKSIM_PYTHON=./python ";
   const auto called = [&](const std::string& arguments) {
     const ProgramRun run = run_shell(folder, python + "packsim recommend " + arguments + rest);

@@ -35,6 +35,7 @@ PlanningData planning_data(const PageArguments& arguments) {
   PlanningData data = read_sweep_points(arguments.sweep);
   data.question = recommended.question;
   data.changes = recommended.changes;
+  data.limits = recommended.limits;
   return data;
 }
 

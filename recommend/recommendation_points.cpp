@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "recommend/candidate.hpp"
-#include "reports/text/numbers.hpp"
+#include "reports/planning/planning_verdict.hpp"
 #include "scenarios/loader/json/json_reader.hpp"
 #include "scenarios/loader/json/suggest.hpp"
 
@@ -103,22 +103,13 @@ struct PointColumns {
   }
 };
 
-std::string limits_text(JsonReader& question) {
-  std::vector<std::string> limits;
-  for (const auto& [key, unit] : {std::pair("deadline_hours", " h"), std::pair("budget", " of money"),
-                                  std::pair("most_gpus", " GPUs")}) {
-    if (const std::optional<double> limit = question.nullable_number(key))
-      limits.push_back(formats_detail::quantity(*limit) + unit);
-  }
-  return join(limits);
-}
-
 // best: the index of the answer; none if there is none.
 std::string question_text(JsonReader question, std::optional<std::size_t> best, const PlanningData& data) {
   question.allow_any_keys();
-  std::string text = fmt::format("The recommendation asked for the {} within {}, each with 90% confidence: ",
-                                 question.string("goal"), limits_text(question));
-  if (!best) return text + "no cluster keeps to that.";
+  const std::string limits = limits_text(data.limits);
+  const std::string text = fmt::format("The recommendation asked for the {}{}: ", question.string("goal"),
+                                       limits.empty() ? "" : ", which takes " + limits);
+  if (!best) return text + (limits.empty() ? "there is none." : "no cluster keeps to that.");
   const PlanningPoint& point = data.points[*best];
   const double nodes = std::get<double>(data.settings[1].values[*best]);
   return text + fmt::format("{} on {:.0f} node{} of {} ({:.0f} GPUs).", point.strategy, nodes,
@@ -165,6 +156,7 @@ PlanningData recommendation_points(const std::string& path, std::string_view tex
                     .settings = {},
                     .further = {},
                     .question = {},
+                    .limits = {},
                     .changes = {}};
   std::optional<std::size_t> best;
   if (!root.is_null("best") && !candidates.empty()) best = root.integer("best", 0, candidates.size() - 1);
@@ -181,7 +173,11 @@ PlanningData recommendation_points(const std::string& path, std::string_view tex
   data.further = {std::move(columns.standing), std::move(columns.zero), std::move(columns.groups),
                   std::move(columns.least)};
   problems.throw_if_any();
-  data.question = question_text(root.object("question"), best, data);
+  JsonReader question = root.object("question");
+  data.limits = {.hours = question.nullable_number("deadline_hours"),
+                 .money = question.nullable_number("budget"),
+                 .n_gpus = question.nullable_number("most_gpus")};
+  data.question = question_text(std::move(question), best, data);
   data.changes = changes_of(root, now);
   problems.throw_if_any();
   return data;

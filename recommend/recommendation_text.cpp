@@ -118,8 +118,7 @@ std::string fewest_gpus(const Recommendation& found) {
 std::string answer(const Recommendation& found, int width_columns) {
   const Question& question = found.question;
   if (found.ranking.empty())
-    return wrapped(limits_of(question) + ": none of these clusters. " + fewest_gpus(found), width_columns,
-                   2) +
+    return wrapped(limits_of(question) + ": none of these clusters.", width_columns, 2) +
            wrapped("The last column of the table says what rules out each.", width_columns, 2);
   const Candidate& best = found.candidates[found.ranking.front()];
   std::string text =

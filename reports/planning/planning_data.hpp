@@ -66,6 +66,15 @@ struct PlanningChange {
   Case more;
 };
 
+/// What points have to keep to, by the upper ends of their intervals.
+struct PlanningLimits {
+  std::optional<double> hours = {};
+  std::optional<double> money = {};
+  std::optional<double> n_gpus = {};
+
+  bool are_any() const { return hours || money || n_gpus; }
+};
+
 /// All that a planning page shows (docs/planning.md).
 struct PlanningData {
   std::string title;   ///< the scenario, or the file that the points are from
@@ -74,6 +83,7 @@ struct PlanningData {
   std::vector<PlanningColumn> settings;  ///< what was varied, but for the strategy
   std::vector<PlanningColumn> further;   ///< what else is known of a point
   std::string question;                  ///< the limits and the answer of a recommendation; empty without one
+  PlanningLimits limits = {};            ///< of the question, which the page begins with
   std::vector<PlanningChange> changes;   ///< the largest effect first
 };
 

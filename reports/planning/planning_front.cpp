@@ -18,10 +18,14 @@ std::vector<PlacedPoint> placed_points(const PlanningData& data) {
   for (std::size_t i = 0; i < data.points.size(); ++i) {
     const PlanningPoint& point = data.points[i];
     const std::optional<double> cost = cost_of(point, kind);
-    if (point.standing == PointStanding::compared && point.hours && cost)
+    if (point.standing == PointStanding::compared && point.hours && cost && keeps_to(data.limits, point))
       placed.push_back({point.hours->value, *cost, i});
   }
   return placed;
+}
+
+bool is_within(const std::optional<double>& most, const std::optional<PlanningAmount>& amount) {
+  return !most || !amount || amount->high.value_or(amount->value) <= *most;
 }
 
 template <typename Key>
@@ -46,6 +50,11 @@ CostKind cost_of(const PlanningData& data) {
 std::optional<double> cost_of(const PlanningPoint& point, CostKind cost) {
   const auto& amount = cost == CostKind::money ? point.money : point.gpu_days;
   return amount ? std::optional(amount->value) : std::nullopt;
+}
+
+bool keeps_to(const PlanningLimits& limits, const PlanningPoint& point) {
+  return is_within(limits.hours, point.hours) && is_within(limits.money, point.money) &&
+         (!limits.n_gpus || !point.n_gpus || *point.n_gpus <= *limits.n_gpus);
 }
 
 std::optional<std::size_t> cheapest_point(const PlanningData& data) {

@@ -194,6 +194,9 @@ std::string planning_json(const PlanningData& data) {
                    {"columns", columns_json(data)},
                    {"standings", standings_json()}};
   add_reasons(json, data);
+  for (const auto& [column, limit] :
+       {std::pair("@hours", data.limits.hours), {"@money", data.limits.money}, {"@gpus", data.limits.n_gpus}})
+    if (limit) json["limits"][column] = *limit;
   json["changes"] = PageJson::array();
   for (const PlanningChange& change : data.changes)
     json["changes"].push_back({{"what", visible(change.what, "")},

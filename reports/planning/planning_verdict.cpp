@@ -1,6 +1,7 @@
 #include "reports/planning/planning_verdict.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
@@ -44,15 +45,19 @@ std::string amounts_text(const PlanningPoint& point, CostKind cost) {
 std::string best_text(const PlanningData& data) {
   const auto cheapest = cheapest_point(data);
   const auto fastest = fastest_point(data);
-  if (!cheapest) return "No point fits and trains the job that was asked for.";
+  const std::string limits = limits_text(data.limits);
+  if (!cheapest)
+    return "No point fits and trains the job that was asked for" +
+           (limits.empty() ? "." : ", and keeps to " + limits + ".");
   const CostKind cost = cost_of(data);
-  const auto sentence = [&](const char* what, std::size_t index) {
+  const auto sentence = [&](const std::string& what, std::size_t index) {
     return fmt::format("{} is {}: it {}.", what, point_text(data, index),
                        amounts_text(data.points[index], cost));
   };
+  const std::string of = limits.empty() ? "" : " that keeps to " + limits;
   const char* least = cost == CostKind::money ? "The cheapest" : "The one with the fewest GPU-days";
-  if (cheapest == fastest) return sentence("The cheapest and the fastest", *cheapest);
-  return sentence(least, *cheapest) + " " + sentence("The fastest", *fastest);
+  if (cheapest == fastest) return sentence("The cheapest and the fastest" + of, *cheapest);
+  return sentence(least + of, *cheapest) + " " + sentence("The fastest", *fastest);
 }
 
 const char* plural_text(PointStanding standing) {
@@ -88,6 +93,14 @@ std::string without_numbers(const std::string& text) {
 }
 
 }  // namespace
+
+std::string limits_text(const PlanningLimits& limits) {
+  std::vector<std::string> texts;
+  if (limits.hours) texts.push_back(quantity(*limits.hours) + " h");
+  if (limits.money) texts.push_back(quantity(*limits.money) + " of money");
+  if (limits.n_gpus) texts.push_back(fmt::format("{:.0f} GPUs", *limits.n_gpus));
+  return texts.empty() ? "" : fmt::format("at most {} with 90% confidence", fmt::join(texts, " and "));
+}
 
 const char* standing_text(PointStanding standing) {
   static constexpr const char* kTexts[kNPointStandings] = {

@@ -18,6 +18,9 @@ struct ReasonClass {
 /// The most frequent first, equals in the order of their first points.
 std::vector<ReasonClass> reason_classes(const PlanningData& data);
 
+/// "at most 12 h and 900 of money with 90% confidence"; empty without limits.
+std::string limits_text(const PlanningLimits& limits);
+
 /// The answer of a page in sentences, as plain text.
 struct PlanningVerdict {
   std::string best;                  ///< the cheapest and the fastest point, or that there is none

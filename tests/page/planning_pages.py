@@ -210,7 +210,10 @@ def write_page(program: Path, name: str, folder: Path) -> Path:
         )
         command.append(str(folder / "sweep.db"))
     if name in ("recommended", "small"):
-        (folder / "recommendation.json").write_text(json.dumps(recommendation()))
+        answer = recommendation()
+        if name == "small":  # its filters begin without a limit
+            answer["question"]["deadline_hours"] = None
+        (folder / "recommendation.json").write_text(json.dumps(answer))
         command += ["--recommendation", str(folder / "recommendation.json")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:

@@ -65,10 +65,10 @@ TEST_CASE("a recommendation gives the page its candidates, its answer and its ch
   CHECK(data.points[1].money->high == Approx(80));
   CHECK(data.points[2].standing == PointStanding::not_simulated);
   CHECK(data.settings[1].values[1] == Value(2.0));
-  CHECK(
-      data.question ==
-      "The recommendation asked for the cheapest within 4.00 h, each with 90% confidence: hbp on 2 nodes of "
-      "h100-sxm-80gb (16 GPUs).");
+  CHECK(data.question ==
+        "The recommendation asked for the cheapest, which takes at most 4.00 h with 90% confidence: hbp on 2 "
+        "nodes of "
+        "h100-sxm-80gb (16 GPUs).");
   REQUIRE(data.changes.size() == 1);
   CHECK(data.changes[0].less.ratio == Approx(1.5));  // 3 h of 2 h
   CHECK(!data.changes[0].more.ratio);

@@ -45,6 +45,7 @@ PlanningData data_of(std::vector<PlanningPoint> points) {
                     .settings = {},
                     .further = {},
                     .question = "",
+                    .limits = {},
                     .changes = {}};
   for (std::size_t i = 0; i < data.points.size(); ++i) data.points[i].number = static_cast<std::int64_t>(i);
   return data;
@@ -102,6 +103,28 @@ TEST_CASE("points are compared by GPU-days where one of them has no price") {
   data.points.back().standing = PointStanding::other_job;
   CHECK(cost_of(data) == CostKind::money);
   CHECK(cheapest_point(data) == 1);
+}
+
+TEST_CASE("the verdict and the page's first filters keep to the limits of the question") {
+  // The upper ends of the hours are 4.4, 2.2 and 1.1, those of the money 11, 22 and 55.
+  PlanningData data = data_of({point_with_money(4, 10), point_with_money(2, 20), point_with_money(1, 50)});
+  CHECK(cheapest_point(data) == 0);
+  data.limits.hours = 2.2;
+  CHECK(cheapest_point(data) == 1);
+  CHECK(fastest_point(data) == 2);
+  CHECK_THAT(planning_verdict(data).best,
+             Catch::StartsWith("The cheapest that keeps to at most 2.20 h with 90% confidence is hbp"));
+  data.limits.money = 22;
+  CHECK(fastest_point(data) == 1);
+  const nlohmann::json json = nlohmann::json::parse(planning_json(data));
+  CHECK(json["limits"] == nlohmann::json{{"@hours", 2.2}, {"@money", 22}});
+  data.limits.hours = 1;
+  CHECK_FALSE(cheapest_point(data));
+  CHECK(planning_verdict(data).best ==
+        "No point fits and trains the job that was asked for, and keeps to at most 1.00 h and 22.0 of money "
+        "with 90% confidence.");
+  data.limits = {.n_gpus = 4};
+  CHECK_FALSE(cheapest_point(data));
 }
 
 TEST_CASE("the verdict names the cheapest and the fastest of those that are compared") {

@@ -107,10 +107,11 @@ function add_filter(column) {
   }
 }
 
-// These limit hours, GPUs and money, as `packsim recommend` does.
+// These limit hours, GPUs and money, as `packsim recommend` does. At first they are what it was asked for.
 function add_limits() {
   const limited = [hours, columns.get("@money"), gpu_days, n_gpus].filter((column) => column.has_values());
   const inputs = limited.map((column) => number_input(`at most, ${column.title}`));
+  limited.forEach((column, at) => { inputs[at].value = planning.limits?.[column.key] ?? ""; });
   const careful = element("input", { type: "checkbox", checked: true });
   fieldset("At most", ...limited.map((column, at) => element("label", { class: "limit" }, `${column.title} `, inputs[at])),
            element("label", {}, careful, " with 90% confidence"));

@@ -192,9 +192,11 @@ function scaling_rows() {
     efficiency: gpu_days.number(line[0]) / gpu_days.number(i),
   })));
 }
-// Clusters have few sizes: these are the ticks.
+// Clusters have few sizes: these are the ticks, and filters leave the axis as it is.
 function adapt_scaling(spec) {
-  spec.encoding.x.axis.values = [...new Set([...by_hours].map((i) => n_gpus.number(i)))].filter((number) => number > 0).sort((a, b) => a - b);
+  const sizes = [...new Set([...by_hours].map((i) => n_gpus.number(i)))].filter((number) => number > 0).sort((a, b) => a - b);
+  spec.encoding.x.axis.values = sizes;
+  if (sizes.length > 1) spec.encoding.x.scale.domain = [sizes[0], sizes.at(-1)];
 }
 const has_no_line = () => !by_hours.some((i) => current.mask[i] && n_gpus.number(i) > 0);
 for (const name of ["scaling_hours", "scaling_efficiency"])

@@ -164,7 +164,7 @@ def test_a_filter_of_10_000_points_is_seen_at_once(large: View, section: str) ->
     times_ms = large.page.evaluate(_CHANGE_MS, 20)
     sort_ms += [large.page.evaluate(_SORT_MS) for _ in range(5)]
     sorts = statistics.median(times_ms) / statistics.median(sort_ms)
-    print(f"{section}: median {statistics.median(times_ms):.0f} ms, {sorts:.2f} sorts, of {[round(ms) for ms in times_ms]}")
+    print(f"{section}: median {sorts:.2f} sorts, {[round(ms) for ms in times_ms]} ms")
     assert sorts <= LONGEST_CHANGE_SORTS
 
 

@@ -60,7 +60,8 @@ echo "2 samples"
 
 }  // namespace
 
-TEST_CASE("One command answers from data, and the scenario that it writes gives the same numbers") {
+TEST_CASE("One command answers from data, and the scenario that it writes gives the same numbers",
+          "[plain]") {
   const TemporaryFolder folder;
   write_text(folder / "lengths.csv", lengths_csv());
   const std::string question = " --gpus 4xH100=2.5,8xh200=3 --deadline 12h --budget '900 EUR' ";
@@ -107,7 +108,7 @@ TEST_CASE("One command answers from data, and the scenario that it writes gives 
   CHECK(scenario["training"]["epochs"] == 3);
 }
 
-TEST_CASE("Data that are no lengths are measured by the Python package") {
+TEST_CASE("Data that are no lengths are measured by the Python package", "[plain]") {
   const TemporaryFolder folder;
   write_python(folder);
   write_text(folder / "texts.jsonl", "{\"text\": \"one\"}\n");

@@ -156,20 +156,23 @@ void refuse_data_options(const CLI::App& command, const std::string& scenario) {
 }
 
 void run_recommend(const CLI::App& command, RecommendArguments arguments, const CommandContext& context) {
-  const DataPaths data{.root = context.data_root};
-  std::vector<ClusterOffer> offers = cluster_offers(arguments.gpus, data);
-  const bool has_data = is_data(arguments.scenario.path, arguments.data, data);
+  const std::vector<ClusterOffer> offers = cluster_offers(arguments.gpus, {.root = context.data_root});
+  const bool has_data = is_data(arguments.scenario.path, arguments.data);
+  if (has_data) {
+    require_model_and_gpus(arguments.data, offers);
+  } else {
+    refuse_data_options(command, arguments.scenario.path);
+  }
+  // Before data are measured, which may take long.
+  const Question question = question_of(arguments, offers, context);
   if (has_data) {
     if (arguments.out.empty()) arguments.out = "packsim-recommendation";
     arguments.scenario.path =
         write_job_of_data(arguments.scenario.path, arguments.data, offers, arguments.out + "/", context);
-  } else {
-    refuse_data_options(command, arguments.scenario.path);
   }
   const auto load = [&](const std::vector<std::string>& settings) {
     return on_cluster(arguments, context, settings);
   };
-  const Question question = question_of(arguments, std::move(offers), context);
   Progress progress(arguments.quiet);
   const int n_threads = arguments.threads > 0
                             ? arguments.threads

@@ -36,9 +36,12 @@ bool is_folder(const std::string& path) {
   return fs::is_directory(path, ignored);
 }
 
+bool is_of_samples(const std::string& path) {
+  return is_folder(path) || std::ranges::find(kMeasured, extension_of(path)) != kMeasured.end();
+}
+
 bool is_measured(const std::string& path, const DataOptions& options) {
-  return is_folder(path) || std::ranges::find(kMeasured, extension_of(path)) != kMeasured.end() ||
-         !options.tokenizer.empty() || !options.column.empty();
+  return is_of_samples(path) || !options.tokenizer.empty() || !options.column.empty();
 }
 
 // The model's own tokenizer, beside its config.json.
@@ -91,22 +94,24 @@ void set_cluster(const std::vector<ClusterOffer>& offers, const DataPaths& data,
 
 }  // namespace
 
-bool is_data(const std::string& path, const DataOptions& options, const DataPaths& data) {
-  if (is_folder(path)) return true;
-  if (!fs::exists(path) && !find_lengths_file(path, "", data).found()) return false;
+bool is_data(const std::string& path, const DataOptions& options) {
+  if (is_standard_input(path)) return false;
   if (extension_of(path) == ".json") return !options.model.empty();
-  return is_lengths_file(path) || is_measured(path, options);
+  return is_lengths_file(path) || is_of_samples(path);
 }
 
-std::string write_job_of_data(const std::string& path, DataOptions options,
-                              const std::vector<ClusterOffer>& offers, const std::string& folder,
-                              const CommandContext& context) {
+void require_model_and_gpus(const DataOptions& options, const std::vector<ClusterOffer>& offers) {
   if (options.model.empty())
     throw std::invalid_argument(
         "--model: expected the model that is trained on the data: a name of `packsim list models`, or the "
         "path of a Hugging Face config.json");
   if (offers.empty())
     throw std::invalid_argument("--gpus: expected what may be booked, such as 8xH100,16xH100=2.5");
+}
+
+std::string write_job_of_data(const std::string& path, DataOptions options,
+                              const std::vector<ClusterOffer>& offers, const std::string& folder,
+                              const CommandContext& context) {
   const DataPaths data{.root = context.data_root};
   JobOptions& job = options.job;
   job.model = options.model;

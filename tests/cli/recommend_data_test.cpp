@@ -156,6 +156,14 @@ TEST_CASE("A question about data says all that is missing") {
              Contains("whole nodes, got 12") &&
                  Contains("A100: expected one of a100-sxm-40gb, a100-sxm-80gb") &&
                  Contains("got \"8xH100=z\""));
+  // Before anything is measured or read.
+  CHECK_THAT(error_of("texts.parquet --model qwen2.5-7b --gpus 8xH100 --deadline 12q"),
+             Contains("--deadline: expected hours above 0"));
+  const ProgramRun none = recommended(folder, "none.npy --model qwen2.5-7b --gpus 8xH100");
+  CHECK(none.exit_code == 3);
+  CHECK(none.err == "packsim: none.npy: No such file or directory\n");
+  // Standard input is a scenario.
+  CHECK_THAT(error_of("- --gpus 8xH100 </dev/null"), !Contains("--model"));
   // A scenario says by itself what these options say of data.
   const std::string shipped = "llama3.1-8b-tulu3-4k --gpus 8xH100 ";
   CHECK_THAT(error_of(shipped + "--model qwen2.5-7b --epochs 2"),

@@ -4,6 +4,7 @@
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
+. "$root/cmake/uv.sh"
 venv=${PACKSIM_PAGE_VENV:-$root/.venv-page}
 requirements=$root/tests/page/requirements.txt
 
@@ -16,9 +17,6 @@ give_up() {
 wanted=$(sha256sum < "$requirements")
 if [ "$(cat "$venv/.packsim-page" 2>/dev/null)" = "$wanted" ]; then exit 0; fi
 
-rm -rf "$venv"
-python3 -m venv "$venv" >/dev/null 2>&1 || give_up "Python's venv"
-timeout 900 "$venv/bin/pip" --quiet --disable-pip-version-check install --retries 0 --timeout 10 -r "$requirements" \
-  >/dev/null 2>&1 || give_up "Playwright"
+{ new_environment "$venv" && install_into "$venv" -r "$requirements"; } || give_up "Playwright"
 echo "$wanted" > "$venv/.packsim-page"
 echo "Playwright and axe-core are in $venv"

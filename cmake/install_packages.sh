@@ -5,12 +5,12 @@
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
+. "$root/cmake/uv.sh"
 venv=${PACKSIM_PYTHON_VENV:-$root/.venv-python}
 torch=${PACKSIM_TORCH_VENV:-$root/.venv-torch}
 
 [ -f "$venv/.packsim-wheel" ] || exit 0
 requirements=("$root/tests/python/requirements-packages.txt")
-# Trainers would otherwise bring a PyTorch of their own, with several GB of CUDA packages.
 if [ -f "$torch/.packsim-wheel" ]; then
   requirements+=("$root/tests/python/requirements-torch.txt")
   echo "$torch"/lib/python3.*/site-packages > "$(echo "$venv"/lib/python3.*/site-packages)/packsim-torch.pth"
@@ -18,8 +18,8 @@ fi
 wanted=$(cat "${requirements[@]}" "$torch/.packsim-wheel" 2>/dev/null | sha256sum || true)
 if [ "$(cat "$venv/.packsim-packages" 2>/dev/null)" = "$wanted" ]; then exit 0; fi
 
-if ! timeout 900 "$venv/bin/pip" --quiet --disable-pip-version-check install --retries 0 --timeout 10 \
-     "${requirements[@]/#/-r}" >/dev/null 2>&1; then
+# Trainers would otherwise bring a PyTorch of their own, with several GB of CUDA packages.
+if ! install_into "$venv" --excludes <(echo torch) "${requirements[@]/#/-r}"; then
   echo "Data formats and trainers not available: tests of the Python package beside them are skipped"
   exit 0
 fi

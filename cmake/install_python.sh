@@ -5,6 +5,7 @@
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
+. "$root/cmake/uv.sh"
 venv=${PACKSIM_PYTHON_VENV:-$root/.venv-python}
 cd "$root"
 
@@ -22,10 +23,8 @@ give_up() {
   exit 0
 }
 
-pip=("$venv/bin/pip" --quiet --disable-pip-version-check)
 if [ "$(cat "$venv/.packsim-requirements" 2>/dev/null)" != "$requirements" ]; then
-  rm -rf "$venv"
-  python3 -m venv "$venv" >/dev/null 2>&1 || give_up
+  new_environment "$venv" || give_up
   # The JavaScript of the charts is there already, in .venv.
   build_requirements=$(python3 - <<'PYTHON'
 import pathlib, tomllib
@@ -34,8 +33,7 @@ print("\n".join(requires))
 PYTHON
   )
   mapfile -t packages <<< "$build_requirements"
-  timeout 900 "${pip[@]}" install --retries 0 --timeout 10 "${packages[@]}" -r tests/python/requirements.txt \
-    >/dev/null 2>&1 || give_up
+  install_into "$venv" "${packages[@]}" -r tests/python/requirements.txt || give_up
   echo "$root"/.venv/lib/python3.*/site-packages > "$(echo "$venv"/lib/python3.*/site-packages)/packsim-charts.pth"
   echo "$requirements" > "$venv/.packsim-requirements"
 fi
@@ -48,8 +46,8 @@ trap 'rm -rf "$wheels"' EXIT
 export CXX=${CXX:-c++}  # as CMake calls it elsewhere: a compiler cache takes g++ for another one
 export PACKSIM_PROGRAM=1  # tests compare the package with the program
 export CMAKE_BUILD_PARALLEL_LEVEL=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}
-"${pip[@]}" wheel . --no-deps --no-build-isolation --wheel-dir "$wheels" >build.log 2>&1 ||
+uv build --wheel --no-build-isolation --python "$venv/bin/python" --out-dir "$wheels" . >build.log 2>&1 ||
   { cat build.log; exit 1; }
-"${pip[@]}" install --no-deps --force-reinstall "$wheels"/packsim-*.whl
+install_into "$venv" --no-deps --reinstall "$wheels"/packsim-*.whl
 echo "$requirements $sources" > "$venv/.packsim-wheel"
 echo "$(basename "$wheels"/packsim-*.whl) is in $venv"

@@ -4,6 +4,7 @@
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
+. "$root/cmake/uv.sh"
 venv=${PACKSIM_TORCH_VENV:-$root/.venv-torch}
 
 # "+cpu" is part of the version: PyPI's own wheel, which pulls several GB of CUDA packages, does not match.
@@ -17,14 +18,9 @@ give_up() {
   exit 0
 }
 
-python3 -m venv "$venv" >/dev/null 2>&1 || give_up
-pip=("$venv/bin/pip" install --quiet --disable-pip-version-check --retries 0)
-# First from where pip is set to look, such as a folder of wheels; then from PyTorch's own index, with the
-# packages that it needs. --timeout is of a connection that says nothing.
-if ! timeout 900 "${pip[@]}" --timeout 10 "$wheel" >/dev/null 2>&1 &&
-   ! timeout 900 "${pip[@]}" --timeout 10 --index-url "$index" "$wheel" >/dev/null 2>&1; then
-  give_up
-fi
+new_environment "$venv" || give_up
+# First from where pip is set to look, such as a folder of wheels; then from PyTorch's own index, with the packages that it needs.
+install_into "$venv" "$wheel" 2>/dev/null || install_into "$venv" --index "$index" "$wheel" || give_up
 "$venv/bin/python" -W ignore -c 'import torch' >/dev/null 2>&1 || give_up
 echo "$wheel" > "$venv/.packsim-wheel"
 echo "$wheel is in $venv"

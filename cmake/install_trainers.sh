@@ -4,6 +4,7 @@
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
+. "$root/cmake/uv.sh"
 venv=${PACKSIM_PYTHON_VENV:-$root/.venv-python}
 folder=${PACKSIM_TRAINERS:-$root/.venv-trainers}
 requirements=$root/tests/python/requirements-trainers.txt
@@ -12,8 +13,7 @@ requirements=$root/tests/python/requirements-trainers.txt
 wanted=$(sha256sum < "$requirements")
 if [ "$(cat "$folder/.packsim" 2>/dev/null)" = "$wanted" ]; then exit 0; fi
 rm -rf "${folder:?}"
-timeout 600 "$venv/bin/pip" --quiet --disable-pip-version-check install --retries 0 --timeout 10 --no-deps --no-compile \
-  --target "$folder" -r "$requirements" >/dev/null 2>&1 ||
+install_into "$venv" --no-deps --target "$folder" -r "$requirements" ||
   { echo "Trainers not available: whether they accept settings is not tested"; rm -rf "${folder:?}"; exit 0; }
 echo "$wanted" > "$folder/.packsim"
 echo "Trainers whose settings are tried are in $folder"

@@ -49,6 +49,7 @@ def model_of(name: str, implementation: str, dtype: torch.dtype, device: torch.d
 
 def check_cells(results: Any, device: torch.device, limit_s: float) -> None:
     transformers.logging.set_verbosity_error()
+    model_of(MODELS[0], *KINDS[0], device)  # imports the code of models, which may take as long as the checks
     end = time.perf_counter() + limit_s
     left_out = []
     with dense_flex_attention():

@@ -32,7 +32,12 @@ stage_packages() {
 }
 # report.html in a browser.
 stage_page() { cmake/install_browser.sh && run_tests build --label-regex '^page$'; }
-stage_asan() { configure --preset asan && build build-asan && run_tests build-asan --label-exclude "$not_in_check"; }
+# The core that data loaders link, what reads and writes files, and the program, whose tests run what else there is.
+stage_asan() {
+  local tests=(packing c_api files plan_files cli)
+  configure --preset asan && build build-asan --target packsim fuzz_targets "${tests[@]/#/test_}" &&
+    run_tests build-asan --label-exclude "$not_in_check" --tests-regex "^($(IFS='|'; echo "${tests[*]}")|fuzz)/"
+}
 stage_tsan() {
   configure --preset tsan && build build-tsan --target packsim test_cli test_c_api test_files &&
     run_tests build-tsan --label-regex '^threads$'

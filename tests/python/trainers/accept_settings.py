@@ -1,7 +1,8 @@
-"""accept_settings.py TRAINER FOLDER: gives settings to the trainer's own configuration classes.
+"""accept_settings.py FOLDER: gives settings to trainers' own configuration classes.
 
-FOLDER has a folder of settings for each plan. Prints how many were accepted, and ends with the first refusal.
-A process for each trainer, because their imports get in each other's way.
+FOLDER has a folder for each trainer, with one of settings for each plan. Prints for each trainer how many were accepted, and the
+first refusal. A process for each trainer, because their imports get in each other's way; importing what they share takes longer
+than all else, so it is done once.
 """
 
 from __future__ import annotations
@@ -165,10 +166,22 @@ ACCEPT: dict[str, Callable[[Files], None]] = {
     "verl-megatron": verl,
 }
 
-if __name__ == "__main__":
-    trainer, cases = sys.argv[1], sorted(Path(sys.argv[2]).iterdir())
+
+def accept(trainer: str, folder: Path) -> None:
+    cases = sorted(folder.iterdir())
     for case in cases:
         files = read_files(case)
         files.pop("truth.json", None)
         ACCEPT[trainer](files)
-    print(f"{trainer}: {len(cases)} accepted")
+    print(f"{trainer}: {len(cases)} accepted", flush=True)
+
+
+if __name__ == "__main__":
+    from transformers import HfArgumentParser, TrainingArguments  # noqa: F401
+
+    for trainer in ACCEPT:
+        if os.fork() == 0:
+            accept(trainer, Path(sys.argv[1]) / trainer)
+            sys.exit()
+        if os.wait()[1]:
+            print(f"{trainer}: refused", flush=True)

@@ -3,10 +3,13 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <ratio>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -42,6 +45,7 @@ struct RecommendArguments {
   std::vector<int> nodes;
   std::string deadline;
   std::string budget;
+  std::string time_limit;
   int most_gpus = 0;
   std::string goal;
   int threads = 0;  // 0: one for each core
@@ -173,6 +177,14 @@ void run_recommend(const CLI::App& command, RecommendArguments arguments, const 
   const auto load = [&](const std::vector<std::string>& settings) {
     return on_cluster(arguments, context, settings);
   };
+  using Clock = std::chrono::steady_clock;
+  const std::optional<Clock::time_point> end =
+      arguments.time_limit.empty()
+          ? std::nullopt
+          : std::optional(Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                             std::chrono::duration<double, std::ratio<3600>>(
+                                                 hours_of("--time-limit", arguments.time_limit))));
+  const EarlyAnswer early;
   Progress progress(arguments.quiet);
   const int n_threads = arguments.threads > 0
                             ? arguments.threads
@@ -186,13 +198,15 @@ void run_recommend(const CLI::App& command, RecommendArguments arguments, const 
             if (minutes > 1)
               progress.note(
                   fmt::format("This takes at most about {:.0f} minutes, and less where one cluster turns "
-                              "out to be the best; Ctrl-C ends it.",
+                              "out to be the best; Ctrl-C or --time-limit ends it with what is known.",
                               minutes));
           },
+      .is_over = [&] { return early.is_asked() || (end && Clock::now() >= *end); },
   };
   const Recommendation found = recommend(load, question, options);
-  const std::vector<Sensitivity> sensitivities =
-      arguments.sensitivity ? sensitivity_of(load, found, options) : std::vector<Sensitivity>();
+  const std::vector<Sensitivity> sensitivities = arguments.sensitivity && found.is_complete
+                                                     ? sensitivity_of(load, found, options)
+                                                     : std::vector<Sensitivity>();
   if (arguments.json) {
     print_exact(recommendation_json(found, sensitivities, context.version));
   } else if (!arguments.quiet) {
@@ -238,6 +252,8 @@ void add_recommend_command(CLI::App& app, const CommandContext& context) {
                    "cheapest or fastest of those that meet all limits; default: cheapest with a deadline, "
                    "else fastest")
       ->check(CLI::IsMember({"cheapest", "fastest"}));
+  command->add_option("--time-limit", arguments->time_limit,
+                      "Answer after this time with what is known by then: 30s, 2m; so does Ctrl-C");
   command
       ->add_option("--threads", arguments->threads,
                    "Clusters simulated at the same time; default: one a core")

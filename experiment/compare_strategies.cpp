@@ -116,6 +116,9 @@ std::optional<StillMixture> still_mixture(const Scenario& scenario, const Strate
                       .fill_fraction = pack_statistics(found.plan.packing).fill_fraction};
 }
 
+// Thrown out of a strategy that is to be left out.
+struct IsOver {};
+
 // Simulates the plan that make_plan returns for each strategy of a scenario, and compares the results.
 Report run_plans(const Scenario& scenario, const DataSet& data, const RunOptions& options,
                  const std::function<FoundPlan(const StrategySpec&, SharedPrices&)>& make_plan) {
@@ -137,6 +140,7 @@ Report run_plans(const Scenario& scenario, const DataSet& data, const RunOptions
   for_each_index(scenario.strategies.size(), options.n_threads, [&](std::size_t i) {
     const StrategySpec& spec = scenario.strategies[i];
     const auto say = [&](const std::string& what) {
+      if (options.is_over()) throw IsOver();
       if (options.progress) options.progress(spec.name + ": " + what);
     };
     const auto run_of = [&] {
@@ -162,6 +166,7 @@ Report run_plans(const Scenario& scenario, const DataSet& data, const RunOptions
       // Lower bounds need what each strategy has trained, which results do not have.
       const bool may_share = options.shared != nullptr && options.only_times;
       report.runs[i] = may_share ? options.shared->result(scenario, spec, run_of) : run_of();
+    } catch (const IsOver&) {  // has no name
     } catch (const std::logic_error& error) {
       const bool is_ours = dynamic_cast<const std::invalid_argument*>(&error) == nullptr;
       report.runs[i] = {.name = spec.name,
@@ -172,6 +177,7 @@ Report run_plans(const Scenario& scenario, const DataSet& data, const RunOptions
       trained[i] = {};
     }
   });
+  std::erase_if(report.runs, [](const StrategyResult& run) { return run.name.empty(); });
   if (!options.keeps_failures) throw_if_all_failed(scenario, report);
   // Bounds are of steps in which all ranks wait for the slowest.
   if (!options.only_times && scenario.ranks_wait) {

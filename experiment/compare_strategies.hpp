@@ -30,6 +30,9 @@ struct RunOptions {
   SharedWork* shared = nullptr;
   /// Called from any thread with progress messages, such as "hbp: simulating iteration 4096 of 8192".
   std::function<void(const std::string&)> progress = {};
+  /// Whether the results are wanted now, with only_times; asked from any thread with each progress message,
+  /// and before each strategy. Strategies that have no result by then are left out of the report.
+  std::function<bool()> is_over = [] { return false; };
   /// Called once before packing, with estimated_work_s() on one thread. replay_schedule_file() does not call
   /// it.
   std::function<void(double work_s)> estimated = {};

@@ -10,8 +10,9 @@
 
 namespace packsim {
 const char* standing_name(Standing standing) {
-  constexpr std::array<const char*, kNStandings> kNames = {"meets",  "misses",  "other_job", "does_not_fit",
-                                                           "failed", "refused", "ruled_out", "not_simulated"};
+  constexpr std::array<const char*, kNStandings> kNames = {"meets",        "misses",        "other_job",
+                                                           "does_not_fit", "failed",        "refused",
+                                                           "ruled_out",    "not_simulated", "not_reached"};
   return kNames.at(static_cast<std::size_t>(standing));
 }
 
@@ -40,7 +41,6 @@ bool is_better(Goal goal, const Candidate& one, const Candidate& other) {
 }
 
 CandidateTimes times_of(const StrategyResult& run, const std::optional<double>& gpu_hour_price) {
-  constexpr double kHoursPerDay = 24;
   const RunTimes& times = *run.times;
   CandidateTimes result{.wall_hours = times.wall_hours, .gpu_days = times.gpu_days};
   double low = 1;

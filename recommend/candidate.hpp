@@ -11,6 +11,8 @@
 
 namespace packsim {
 
+inline constexpr double kHoursPerDay = 24;
+
 /// What a candidate is to a question.
 enum class Standing {
   meets,          ///< all limits
@@ -21,8 +23,9 @@ enum class Standing {
   refused,        ///< the scenario has mistakes on this cluster
   ruled_out,      ///< misses a limit with any schedule; not simulated
   not_simulated,  ///< cannot be better than the best with any schedule
+  not_reached,    ///< may be better than the best: no time was left to simulate it
 };
-inline constexpr int kNStandings = 8;
+inline constexpr int kNStandings = 9;
 
 /// "meets", "misses", "other_job" ... as JSON says it.
 const char* standing_name(Standing standing);

@@ -72,8 +72,22 @@ Candidate candidate_of(const Question& question, const ClusterJob& job, const St
   return candidate;
 }
 
-Report report_of(const Scenario& scenario, SharedWork& shared) {
-  return compare_strategies(scenario, {.only_times = true, .keeps_failures = true, .shared = &shared});
+Report report_of(const Scenario& scenario, SharedWork& shared, const std::function<bool()>& is_over) {
+  return compare_strategies(
+      scenario, {.only_times = true, .keeps_failures = true, .shared = &shared, .is_over = is_over});
+}
+
+// Those for which no time was left; all of them are one candidate without a strategy.
+std::vector<Candidate> not_reached(const ClusterJob& job, const Scenario& scenario, const Report& report) {
+  const Candidate cluster = job.without_run(Standing::not_reached, "no time was left to simulate it");
+  if (report.runs.empty()) return {cluster};
+  std::vector<Candidate> candidates;
+  for (const StrategySpec& spec : scenario.strategies) {
+    if (std::ranges::find(report.runs, spec.name, &StrategyResult::name) != report.runs.end()) continue;
+    candidates.push_back(cluster);
+    candidates.back().strategy = spec.name;
+  }
+  return candidates;
 }
 
 // A mistake without the path of the file that it is in, which is the same for all clusters.
@@ -88,8 +102,9 @@ void simulate(const Load& load, const Question& question, const RecommendOptions
                                question.offers[job.offer].type));
   try {
     const Scenario scenario = load(settings_of(question.offers[job.offer], job.nodes));
-    const Report report = report_of(scenario, shared);
+    const Report report = report_of(scenario, shared, options.is_over);
     for (const StrategyResult& run : report.runs) job.candidates.push_back(candidate_of(question, job, run));
+    std::ranges::move(not_reached(job, scenario, report), std::back_inserter(job.candidates));
     for (const RefusedStrategy& refused : scenario.refused_strategies) {
       job.candidates.push_back(job.without_run(Standing::refused, without_file(refused.messages.front())));
       job.candidates.back().strategy = refused.name;
@@ -116,7 +131,6 @@ std::string limit_exceeded(const Question& question, const ClusterJob& job) {
 
 // A candidate that no plan of the cluster is better than.
 Candidate ideal(const Question& question, const ClusterJob& job) {
-  constexpr double kHoursPerDay = 24;
   Candidate candidate = job.without_run(Standing::meets, "");
   candidate.times = CandidateTimes{.wall_hours = job.least.gpu_hours / job.n_gpus,
                                    .gpu_days = job.least.gpu_hours / kHoursPerDay};
@@ -135,6 +149,11 @@ const Candidate* best_of(Goal goal, const std::vector<Candidate>& candidates, au
 
 bool meets(const Candidate& candidate) {
   return candidate.standing == Standing::meets;
+}
+
+bool is_unfinished(const ClusterJob& job) {
+  return std::ranges::find(job.candidates, Standing::not_reached, &Candidate::standing) !=
+         job.candidates.end();
 }
 
 // Clusters with too many GPUs are left out.
@@ -233,18 +252,22 @@ void simulate_until_best(const Load& load, const Question& question, const Recom
 }
 
 // Those with fewer GPUs than the smallest cluster that is known to meet the question, until one of them does.
-void simulate_until_fewest(const Load& load, const Question& question, const RecommendOptions& options,
+// Whether all of these were simulated.
+bool simulate_until_fewest(const Load& load, const Question& question, const RecommendOptions& options,
                            std::vector<ClusterJob>& jobs, SharedWork& shared) {
   std::vector<ClusterJob*> order;
   for (ClusterJob& job : jobs) order.push_back(&job);
   std::ranges::stable_sort(order, {}, [](const ClusterJob* job) { return job->n_gpus; });
   for (ClusterJob* job : order) {
     if (job->candidates.front().standing == Standing::not_simulated) {
-      job->candidates.clear();
+      std::vector<Candidate> before = std::exchange(job->candidates, {});
       simulate(load, question, options, shared, *job);
+      if (is_unfinished(*job)) job->candidates = std::move(before);  // it cannot be better
     }
-    if (std::ranges::any_of(job->candidates, meets)) return;
+    if (std::ranges::any_of(job->candidates, meets)) return true;
+    if (options.is_over()) return false;
   }
+  return true;
 }
 
 }  // namespace
@@ -269,6 +292,7 @@ Recommendation recommend(const Load& load, const Question& question, const Recom
   if (jobs.empty())
     throw std::invalid_argument("max-gpus: expected at least as many GPUs as a node has, got fewer");
   for_each_index(jobs.size(), options.n_threads, [&](std::size_t j) {
+    if (options.is_over()) return;
     options.progress(
         fmt::format("bounds: {} nodes of {}", jobs[j].nodes, question.offers[jobs[j].offer].type));
     try {
@@ -301,15 +325,19 @@ Recommendation recommend(const Load& load, const Question& question, const Recom
       job.candidates.push_back(job.without_run(Standing::ruled_out, exceeded));
     }
   }
-  std::ranges::stable_sort(order, [&](const ClusterJob* one, const ClusterJob* other) {
-    return is_better(question.goal, ideal(question, *one), ideal(question, *other));
+  // Of equal bounds on what they cost, small clusters come nearest.
+  std::ranges::stable_sort(order, {}, [&](const ClusterJob* job) {
+    const CandidateTimes times = *ideal(question, *job).times;
+    return question.goal == Goal::cheapest ? std::pair<double, double>(times.cost(), job->n_gpus)
+                                           : std::pair(times.wall_hours, times.cost());
   });
   options.estimated(most_work_s);
   simulate_until_best(load, question, options, order, shared);
-  simulate_until_fewest(load, question, options, jobs, shared);
+  const bool knows_fewest = simulate_until_fewest(load, question, options, jobs, shared);
 
   Recommendation found{
       .question = question, .candidates = {}, .ranking = {}, .pareto = {}, .fewest_gpus = {}, .report = {}};
+  found.is_complete = knows_fewest && std::ranges::none_of(jobs, is_unfinished);
   for (ClusterJob& job : jobs) std::ranges::move(job.candidates, std::back_inserter(found.candidates));
   for (const Candidate& candidate : found.candidates) {
     if (meets(candidate) && (!found.fewest_gpus || candidate.n_gpus < *found.fewest_gpus))
@@ -321,7 +349,9 @@ Recommendation recommend(const Load& load, const Question& question, const Recom
     const Candidate& winner = found.candidates[found.ranking.front()];
     const auto job = std::ranges::find_if(
         jobs, [&](const ClusterJob& of) { return of.offer == winner.offer && of.nodes == winner.nodes; });
-    found.report = report_of(load(settings_of(question.offers[job->offer], job->nodes)), shared);
+    // Its results are known; where time was over, no other strategy is simulated.
+    found.report = report_of(load(settings_of(question.offers[job->offer], job->nodes)), shared,
+                             [&] { return !found.is_complete; });
   }
   return found;
 }

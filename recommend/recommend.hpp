@@ -24,16 +24,20 @@ struct Recommendation {
   /// without prices), the fastest first.
   std::vector<std::size_t> pareto;
   std::optional<int> fewest_gpus = {};  ///< that meet the question; none if no cluster does
+  bool is_complete = true;              ///< whether the best and the fewest GPUs are those of all clusters
   Report report;                        ///< of the best's cluster; without runs if there is no best
 };
 
-/// How to look for the answer. None of these changes it.
+/// How to look for the answer. None of these changes it, unless the time is over before it is found.
 struct RecommendOptions {
   int n_threads = 1;  ///< clusters that are simulated at the same time
   std::function<void(const std::string&)> progress = [](const std::string&) {};  ///< called from any thread
   /// Called once when the bounds are known, with estimated_work_s() of all clusters that they leave, on one
   /// thread.
   std::function<void(double most_work_s)> estimated = [](double) {};
+  /// Whether the answer is wanted now: asked from any thread, between two strategies and more often. Clusters
+  /// that were not simulated by then, and may be better than the best, are not_reached.
+  std::function<bool()> is_over = [] { return false; };
 };
 
 /// The settings that put the scenario on a cluster. Its own cluster keeps all but the number of nodes.

@@ -75,6 +75,7 @@ std::string recommendation_json(const Recommendation& found, const std::vector<S
   const Json json = {{"format", 1},
                      {"version", version},
                      {"question", question_json(found.question)},
+                     {"is_complete", found.is_complete},
                      {"best", found.ranking.empty() ? Json() : Json(found.ranking.front())},
                      {"ranking", found.ranking},
                      {"pareto", found.pareto},

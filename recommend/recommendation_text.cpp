@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "files/text/printable.hpp"
+#include "recommend/cluster_tables.hpp"
 #include "reports/text/display_width.hpp"
 #include "reports/text/numbers.hpp"
 #include "reports/text/text_table.hpp"
@@ -19,17 +20,9 @@ namespace {
 using namespace formats_detail;
 using Row = std::vector<std::string>;
 
-constexpr double kHoursPerDay = 24;
-// Columns of the table of clusters, without the last.
-constexpr std::size_t kNNumbers = 7;
-constexpr std::size_t kWidestName = 20;
 constexpr std::size_t kWidestReason = 60;
 constexpr std::size_t kWidestThing = 36;
 constexpr std::size_t kMostRunnersUp = 3;
-
-std::string name_of(const std::string& name) {
-  return shortened(printable_name(name), kWidestName);
-}
 
 std::string cluster_of(const Question& question, const Candidate& candidate) {
   return fmt::format("{} {} of {} ({} {})", candidate.nodes, candidate.nodes == 1 ? "node" : "nodes",
@@ -111,14 +104,57 @@ std::string runner_up(const Recommendation& found, const Candidate& other) {
 }
 
 std::string fewest_gpus(const Recommendation& found) {
-  return fmt::format("Fewest GPUs that meet all limits: {}.",
+  return fmt::format("Fewest GPUs that {} all limits: {}.", found.is_complete ? "meet" : "are known to meet",
                      found.fewest_gpus ? grouped(*found.fewest_gpus) : "none of these");
+}
+
+// What the goal makes small, of any schedule on a cluster; 0 if that is not known.
+double least_of(const Recommendation& found, const Candidate& candidate) {
+  if (found.question.goal == Goal::fastest) return candidate.least_gpu_hours / candidate.n_gpus;
+  const auto& price = found.question.offers[candidate.offer].gpu_hour_price;
+  return candidate.least_gpu_hours * (price ? *price : 1 / kHoursPerDay);
+}
+
+bool is_not_reached(const Candidate& candidate) {
+  return candidate.standing == Standing::not_reached;
+}
+
+// How much better an answer with more time may be.
+std::string unfinished(const Recommendation& found) {
+  if (found.is_complete) return "";
+  std::vector<double> least;
+  std::size_t n_not_simulated = 0;
+  for (const Candidate& candidate : found.candidates) {
+    if (!is_not_reached(candidate)) continue;
+    least.push_back(least_of(found, candidate));
+    if (candidate.strategy.empty()) ++n_not_simulated;
+  }
+  if (least.empty()) return "Not finished: fewer GPUs may do.";
+  std::string text =
+      fmt::format("Not finished: {} of {} clusters were not simulated{}.", n_not_simulated, n_clusters(found),
+                  least.size() > n_not_simulated ? ", and some not with all strategies" : "");
+  if (found.ranking.empty() || std::ranges::min(least) <= 0) return text;
+  const CandidateTimes& best = *found.candidates[found.ranking.front()].times;
+  const bool is_fastest = found.question.goal == Goal::fastest;
+  return text +
+         fmt::format(" One may be better, by at most {}: no schedule on it {} less than {}{}.",
+                     percent(1 - std::ranges::min(least) / (is_fastest ? best.wall_hours : best.cost())),
+                     is_fastest || !best.money ? "takes" : "costs", quantity(std::ranges::min(least)),
+                     is_fastest   ? " h"
+                     : best.money ? ""
+                                  : " GPU-days");
 }
 
 std::string answer(const Recommendation& found, int width_columns) {
   const Question& question = found.question;
   if (found.ranking.empty())
-    return wrapped(limits_of(question) + ": none of these clusters.", width_columns, 2) +
+    return wrapped(fmt::format("{}: {}.", limits_of(question),
+                               found.is_complete ? "none of these clusters"
+                               : std::all_of(found.candidates.begin(), found.candidates.end(), is_not_reached)
+                                   ? "not known"
+                                   : "none of the simulated clusters"),
+                   width_columns, 2) +
+           wrapped(unfinished(found), width_columns, 2) +
            wrapped("The last column of the table says what rules out each.", width_columns, 2);
   const Candidate& best = found.candidates[found.ranking.front()];
   std::string text =
@@ -126,7 +162,8 @@ std::string answer(const Recommendation& found, int width_columns) {
                           printable_name(best.strategy)),
               width_columns, 2) +
       wrapped(fmt::format("  It takes {}. {}", amounts_of(question, *best.times), fewest_gpus(found)),
-              width_columns, 2);
+              width_columns, 2) +
+      wrapped(unfinished(found), width_columns, 2);
   Report report = found.report;
   std::erase_if(report.runs, [&](const StrategyResult& run) { return run.name != best.strategy; });
   report.baseline = best.strategy;
@@ -138,104 +175,6 @@ std::string answer(const Recommendation& found, int width_columns) {
   if (!runners.empty()) text += "Runners-up:\n";
   for (const std::size_t r : runners)
     text += wrapped(runner_up(found, found.candidates[r]), width_columns, 4);
-  return text;
-}
-
-struct ClusterKey {
-  std::size_t offer = 0;
-  int nodes = 0;
-};
-
-std::vector<ClusterKey> clusters_of(const Recommendation& found) {
-  std::vector<ClusterKey> clusters;
-  for (const Candidate& candidate : found.candidates) {
-    if (clusters.empty() ||
-        std::tie(clusters.back().offer, clusters.back().nodes) != std::tie(candidate.offer, candidate.nodes))
-      clusters.push_back({candidate.offer, candidate.nodes});
-  }
-  return clusters;
-}
-
-std::string state_of(const Recommendation& found, std::size_t index) {
-  const Candidate& candidate = found.candidates[index];
-  if (candidate.standing == Standing::misses) return candidate.reason;
-  if (!found.ranking.empty() && found.ranking.front() == index) return "the best";
-  return std::ranges::find(found.pareto, index) != found.pareto.end() ? "meets, on front" : "meets";
-}
-
-// The best candidate of a cluster, or why it has none: what its strategy that came nearest says.
-Row row_of(const Recommendation& found, const ClusterKey& cluster, std::optional<double>& first_gpu_days) {
-  if (const auto best = best_of_cluster(found, cluster.offer, cluster.nodes)) {
-    const Candidate& candidate = found.candidates[*best];
-    const CandidateTimes& times = *candidate.times;
-    if (!first_gpu_days) first_gpu_days = times.gpu_days;
-    Row row = {grouped(candidate.n_gpus), name_of(candidate.strategy), quantity(times.wall_hours),
-               quantity(times.wall_hours_high)};
-    row.push_back(quantity(times.cost()));
-    row.push_back(quantity(times.money_high.value_or(times.gpu_days_high)));
-    row.push_back(percent(*first_gpu_days / times.gpu_days));
-    row.push_back(state_of(found, *best));
-    return row;
-  }
-  const Candidate* nearest = nullptr;
-  for (const Candidate& candidate : found.candidates) {
-    if (candidate.offer != cluster.offer || candidate.nodes != cluster.nodes) continue;
-    if (nearest == nullptr || candidate.standing < nearest->standing) nearest = &candidate;
-  }
-  std::string reason = printable(nearest->reason);
-  if (nearest->standing == Standing::other_job) reason = "other job: " + reason;
-  if (nearest->standing == Standing::does_not_fit) reason = "does not fit: " + reason;
-  Row row = {grouped(nearest->n_gpus), nearest->strategy.empty() ? "-" : name_of(nearest->strategy)};
-  row.resize(kNNumbers, "-");
-  const bool is_bounded = nearest->strategy.empty() && nearest->least_gpu_hours > 0;
-  if (is_bounded) {  // no less than what any schedule takes
-    const auto& price = found.question.offers[cluster.offer].gpu_hour_price;
-    row[2] = ">" + quantity(nearest->least_gpu_hours / nearest->n_gpus);
-    row[4] = ">" + quantity(nearest->least_gpu_hours * (price ? *price : 1 / kHoursPerDay));
-  }
-  row.push_back(reason);
-  return row;
-}
-
-// A table whose last column is text, which is broken where the line ends.
-std::string table_with_reasons(const std::vector<Row>& rows, int width_columns) {
-  std::vector<Row> numbers;
-  for (const Row& row : rows) numbers.emplace_back(row.begin(), row.end() - 1);
-  const std::vector<std::string> lines = table_lines(numbers);
-  std::string text;
-  for (std::size_t r = 0; r < rows.size(); ++r) {
-    const int indent = static_cast<int>(display_columns(lines[r])) + 2;
-    text += wrapped(lines[r] + "  " + rows[r].back(), width_columns, std::min(indent, width_columns / 2));
-  }
-  return text;
-}
-
-// Parts of nodes are offers of their own.
-bool is_same_gpu(const ClusterOffer& one, const ClusterOffer& other) {
-  return one.type == other.type && one.gpu_hour_price == other.gpu_hour_price;
-}
-
-// A table for each type of cluster.
-std::string clusters_text(const Recommendation& found, int width_columns) {
-  std::string text;
-  const std::vector<ClusterKey> clusters = clusters_of(found);
-  const std::vector<ClusterOffer>& offers = found.question.offers;
-  for (std::size_t o = 0; o < offers.size(); ++o) {
-    const ClusterOffer& offer = offers[o];
-    if (std::any_of(offers.begin(), offers.begin() + static_cast<std::ptrdiff_t>(o),
-                    [&](const ClusterOffer& before) { return is_same_gpu(before, offer); }))
-      continue;
-    std::vector<Row> rows = {{"GPUs", "strategy", "hours", "to", offer.gpu_hour_price ? "money" : "GPU-days",
-                              "to", "efficiency", "limits"}};
-    std::optional<double> first_gpu_days;
-    for (const ClusterKey& cluster : clusters) {
-      if (is_same_gpu(offers[cluster.offer], offer)) rows.push_back(row_of(found, cluster, first_gpu_days));
-    }
-    const std::string price =
-        offer.gpu_hour_price ? fmt::format(", {} a GPU-hour", *offer.gpu_hour_price) : "";
-    text += "\n" + wrapped(printable(offer.type) + price, width_columns, 2);
-    text += table_with_reasons(rows, width_columns);
-  }
   return text;
 }
 
@@ -267,7 +206,7 @@ std::string sensitivity_text(const Recommendation& found, const std::vector<Sens
 
 std::string recommendation_text(const Recommendation& found, const std::vector<Sensitivity>& sensitivities,
                                 int width_columns) {
-  return answer(found, width_columns) + clusters_text(found, width_columns) +
+  return answer(found, width_columns) + cluster_tables(found, width_columns) +
          sensitivity_text(found, sensitivities, width_columns);
 }
 

@@ -20,7 +20,7 @@ struct Unit {
   std::string_view name;
   double hours;
 };
-constexpr std::array<Unit, 16> kUnits = {{{"w", 168},
+constexpr std::array<Unit, 21> kUnits = {{{"w", 168},
                                           {"week", 168},
                                           {"weeks", 168},
                                           {"d", 24},
@@ -35,7 +35,12 @@ constexpr std::array<Unit, 16> kUnits = {{{"w", 168},
                                           {"min", 1.0 / 60},
                                           {"mins", 1.0 / 60},
                                           {"minute", 1.0 / 60},
-                                          {"minutes", 1.0 / 60}}};
+                                          {"minutes", 1.0 / 60},
+                                          {"s", 1.0 / 3600},
+                                          {"sec", 1.0 / 3600},
+                                          {"secs", 1.0 / 3600},
+                                          {"second", 1.0 / 3600},
+                                          {"seconds", 1.0 / 3600}}};
 
 void skip_spaces(std::string_view& text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);

@@ -14,6 +14,8 @@ namespace {
 constexpr int kEnding = -1;
 std::atomic<int> g_outputs{0};  // how many are being written; kEnding: no other may begin
 std::atomic<int> g_signal{0};   // the first one that came
+enum EarlyState { kNoEarlyAnswer, kMayBeAsked, kIsAsked };
+std::atomic<int> g_early_answer{kNoEarlyAnswer};
 static_assert(std::atomic<int>::is_always_lock_free, "signal handlers may use no locks");
 
 struct EndingSignal {
@@ -27,13 +29,17 @@ constexpr EndingSignal kEndingSignals[] = {
     {SIGHUP, "packsim: hung up (SIGHUP); every file is whole, or as it was before\n"}};
 
 // Calls only what a signal handler may call.
-[[noreturn]] void end_by(int signal) {
+void say(std::string_view line) {
   constexpr std::string_view kClearLine = "\r\x1b[K";  // of the progress
-  const auto say = [](std::string_view text) {
+  const auto write = [](std::string_view text) {
     // Whoever does not read it is told by the exit code.
     [[maybe_unused]] const auto n = ::write(STDERR_FILENO, text.data(), text.size());
   };
-  if (isatty(STDERR_FILENO) == 1) say(kClearLine);
+  if (isatty(STDERR_FILENO) == 1) write(kClearLine);
+  write(line);
+}
+
+[[noreturn]] void end_by(int signal) {
   for (const EndingSignal& ending : kEndingSignals) {
     if (ending.number == signal) say(ending.line);
   }
@@ -45,7 +51,18 @@ void end_if_nothing_is_written(int signal) {
   if (g_outputs.compare_exchange_strong(none, kEnding)) end_by(signal);
 }
 
+bool is_for_early_answer(int signal) {
+  int may_be_asked = kMayBeAsked;
+  return signal == SIGINT && g_early_answer.compare_exchange_strong(may_be_asked, kIsAsked);
+}
+
 void on_signal(int signal) {
+  if (is_for_early_answer(signal)) {
+    constexpr std::string_view kLine =
+        "packsim: interrupted (SIGINT); what is known is said soon, and a second SIGINT ends it at once\n";
+    say(kLine);
+    return;
+  }
   int none = 0;
   if (!g_signal.compare_exchange_strong(none, signal)) {
     constexpr std::string_view kLine =
@@ -68,6 +85,18 @@ void end_at_interrupts() {
     action.sa_flags = SA_RESTART;  // a write that goes on is not to fail
     sigaction(ending.number, &action, nullptr);
   }
+}
+
+EarlyAnswer::EarlyAnswer() {
+  g_early_answer = kMayBeAsked;
+}
+
+EarlyAnswer::~EarlyAnswer() {
+  g_early_answer = kNoEarlyAnswer;
+}
+
+bool EarlyAnswer::is_asked() const {
+  return g_early_answer == kIsAsked;
 }
 
 WholeOutputs::WholeOutputs() {

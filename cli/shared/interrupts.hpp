@@ -22,6 +22,17 @@ class WholeOutputs {
   WholeOutputs& operator=(const WholeOutputs&) = delete;
 };
 
+/// While one lives, the first SIGINT does not end the program: it asks the work for what it knows by then.
+class EarlyAnswer {
+ public:
+  EarlyAnswer();
+  ~EarlyAnswer();
+  EarlyAnswer(const EarlyAnswer&) = delete;
+  EarlyAnswer& operator=(const EarlyAnswer&) = delete;
+
+  bool is_asked() const;
+};
+
 /// A file that an interrupt leaves whole.
 void write_output(const std::string& path, std::string_view text);
 void write_output(const std::string& path, std::span<const std::byte> bytes);

@@ -86,6 +86,7 @@ def recommend(
     fastest: bool,
     simulates_all: bool,
     says_sensitivity: bool,
+    time_limit_s: float | None,
     threads: int,
     progress: Callable[[str], object] | None,
 ) -> tuple[str, list[tuple[str, str]], list[str]]: ...

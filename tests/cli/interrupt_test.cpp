@@ -42,7 +42,7 @@ bool catches(pid_t process, int signal) {
 
 // Runs the program and sends it a signal some seconds after it began to catch it.
 ProgramRun run_interrupted(const TemporaryFolder& folder, int signal, double after_s,
-                           const std::string& arguments) {
+                           const std::string& arguments, int n_signals = 1) {
   auto run = std::async(std::launch::async, [&] {
     return run_shell(folder, "exec sh -c 'echo $$ >pid.new; mv pid.new pid; exec packsim " + arguments + "'");
   });
@@ -52,8 +52,10 @@ ProgramRun run_interrupted(const TemporaryFolder& folder, int signal, double aft
     if (process == 0) std::ifstream(folder / "pid") >> process;
     if (process != 0 && catches(process, signal)) break;
   }
-  std::this_thread::sleep_for(std::chrono::duration<double>(after_s));
-  if (run.wait_for(0s) == std::future_status::timeout) kill(process, signal);
+  for (int i = 0; i < n_signals; ++i) {
+    std::this_thread::sleep_for(std::chrono::duration<double>(after_s));
+    if (run.wait_for(0s) == std::future_status::timeout) kill(process, signal);
+  }
   std::filesystem::remove(folder / "pid");
   return run.get();
 }
@@ -102,6 +104,22 @@ TEST_CASE("Whenever Ctrl-C comes, the files of a report are all there or none is
     CHECK((n_files == 0 || n_files == 3));
   }
   CHECK(n_interrupted > 0);
+}
+
+// A job that takes longer than a machine takes to start it.
+TEST_CASE("Ctrl-C asks recommend for what it knows; again, it ends it", "[plain]") {
+  const TemporaryFolder folder;
+  write_text(folder / "long.json", kLongJob);
+  const std::string command = "recommend long.json --nodes 1,2 --deadline 100000 --json --quiet";
+  const std::string line =
+      "packsim: interrupted (SIGINT); what is known is said soon, and a second SIGINT ends it at once\n";
+  const ProgramRun once = run_interrupted(folder, SIGINT, 0.5, command);
+  CHECK(once.exit_code == 0);
+  CHECK(once.err == line);
+  CHECK(once.out.find("\"is_complete\": false") != std::string::npos);
+  const ProgramRun twice = run_interrupted(folder, SIGINT, 0.5, command, 2);
+  CHECK(twice.exit_code == 128 + 2);
+  CHECK(twice.err == line + "packsim: interrupted (SIGINT); every file is whole, or as it was before\n");
 }
 
 TEST_CASE("A second signal does not wait for a file that nobody reads") {

@@ -124,7 +124,7 @@ TEST_CASE("Every training stack has a profile and styles that a scenario may nam
   }
 }
 
-TEST_CASE("A schedule for a new scenario fits a data set in the order of its length files") {
+TEST_CASE("A schedule for a new scenario fits a data set in the order of its length files", "[plain]") {
   const TemporaryFolder folder;
   write_text(folder / "a.csv", "tokens\n500\n40\n300\n");
   write_text(folder / "b.csv", "tokens\n7\n900\n");

@@ -1,5 +1,6 @@
 // What `packsim recommend` says is what compare simulates, and fits the terminal.
 #include <catch2/catch.hpp>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
@@ -71,7 +72,7 @@ TEST_CASE("what is recommended is what compare says of the scenario that is writ
   CHECK(json::parse(replay.out)["runs"][0]["gpu_days"] == best["times"]["gpu_days"]);
 }
 
-TEST_CASE("the scenario's own cluster is recommended with all that the scenario says of it") {
+TEST_CASE("the scenario's own cluster is recommended with all that the scenario says of it", "[plain]") {
   const ScenarioFolder folder;
   json slow = json::parse(read_text(packsim_test::source_dir() + "/models/clusters/h100-sxm-80gb.json"));
   slow["network"]["nic_bytes_per_s"] = 1e9;
@@ -108,6 +109,24 @@ TEST_CASE("the scenario's own cluster is recommended with all that the scenario 
     if (gpu_days > 0) CHECK(best["times"]["gpu_days"] == gpu_days);
     gpu_days = best["times"]["gpu_days"];
   }
+}
+
+TEST_CASE("a time limit ends the search with what is known by then") {
+  const ScenarioFolder folder;
+  const ProgramRun run = run_shell(
+      folder, "packsim recommend s.json --nodes 1,2 --deadline 100 --time-limit 0.000001s --out answer");
+  INFO(run.err);
+  REQUIRE(run.exit_code == 0);
+  CHECK_THAT(run.out, Contains("confidence: not known.") &&
+                          Contains("Not finished: 2 of 2 clusters were not simulated.") &&
+                          Contains("8 to 16") && Contains("no time was left"));
+  const json answer = json::parse(read_text(folder / "answer/recommendation.json"));
+  CHECK(answer["is_complete"] == false);
+  CHECK(answer["candidates"][0]["standing"] == "not_reached");
+  CHECK_FALSE(std::filesystem::exists(folder / "answer/scenario.json"));
+  const ProgramRun wrong = run_shell(folder, "packsim recommend s.json --deadline 100 --time-limit soon");
+  CHECK(wrong.exit_code == 2);
+  CHECK_THAT(wrong.err, Contains("--time-limit: expected hours above 0, or a duration such as 12h"));
 }
 
 TEST_CASE("a scenario beside its own trainer's file finds it from the answer too") {

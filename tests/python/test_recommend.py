@@ -87,6 +87,14 @@ def test_no_cluster_may_keep_to_the_limits() -> None:
         found.save_settings("settings")
 
 
+def test_a_time_limit_gives_what_is_known() -> None:
+    found = packsim.recommend("job.json", GPUS, deadline_hours=100, nodes=[1, 2], time_limit_s=1e-9)
+    assert found.is_complete is False and found.best is None
+    assert {candidate.standing for candidate in found.candidates} == {"not_reached"}
+    found = packsim.recommend("job.json", GPUS, deadline_hours=100, nodes=[1], time_limit_s=600)
+    assert found.is_complete is True and found.best is not None
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -95,6 +103,7 @@ def test_no_cluster_may_keep_to_the_limits() -> None:
         ({"budget": "much"}, "budget: expected a number above 0"),
         ({"goal": "best"}, "goal: expected one of cheapest, fastest"),
         ({"nodes": [0]}, "nodes: expected integer in 1..65536, got 0"),
+        ({"time_limit_s": 0}, "time_limit_s: expected a number above 0, got 0"),
         ({"threads": 0}, "threads: expected integer in 1..256, got 0"),
         ({"gpus": {}}, "expected"),
         ({"gpus": {"h100-sxm-80gb": 2.5, "h200-sxm-141gb": None}}, "price"),

@@ -164,6 +164,45 @@ TEST_CASE("the best cluster and the fewest GPUs are those of simulating all clus
   check_against_all(of_mixture({"isf", "hbp"}), two_offers({1, 2, 4}), {Goal::cheapest}, 2);
 }
 
+// One cluster is simulated before the time is over.
+TEST_CASE("an answer that is wanted early says what is known, and what may be better") {
+  const Sample sample = of_mixture({"isf"});
+  Question question = two_offers({1, 2, 4});
+  question.limits.deadline_hours = 1000;
+  const Recommendation all = answer(sample, question);
+  CHECK(all.is_complete);
+  int n_begun = 0;
+  RecommendOptions options;
+  options.progress = [&](const std::string& what) { n_begun += what.starts_with("bounds") ? 0 : 1; };
+  options.is_over = [&] { return n_begun > 1; };
+  const auto load = [&](const Settings& settings) { return loaded(sample, settings); };
+  const Recommendation early = recommend(load, question, options);
+  CHECK_FALSE(early.is_complete);
+  REQUIRE(early.ranking.size() == 1);
+  const Candidate& best = early.candidates[early.ranking.front()];
+  const auto same = std::ranges::find_if(all.candidates, [&](const Candidate& candidate) {
+    return candidate.offer == best.offer && candidate.nodes == best.nodes && candidate.times;
+  });
+  REQUIRE(same != all.candidates.end());
+  CHECK(same->times->gpu_days == best.times->gpu_days);
+  CHECK(early.report.runs.front().times->gpu_days == best.times->gpu_days);
+  int n_not_reached = 0;
+  for (const Candidate& candidate : early.candidates) {
+    if (candidate.standing != Standing::not_reached) continue;
+    ++n_not_reached;
+    CHECK_FALSE(candidate.times);
+    const double least_money = candidate.least_gpu_hours * *question.offers[candidate.offer].gpu_hour_price;
+    CHECK(least_money > 0);
+    CHECK(least_money <= *best.times->money);
+  }
+  CHECK(n_not_reached > 0);
+  options.is_over = [] { return true; };
+  const Recommendation none = recommend(load, question, options);
+  CHECK_FALSE(none.is_complete);
+  CHECK(none.ranking.empty());
+  CHECK(std::ranges::count(none.candidates, Standing::not_reached, &Candidate::standing) == 6);
+}
+
 TEST_CASE("a planner's best cluster is that of simulating all clusters", "[slow]") {
   check_against_all(of_mixture({"isf", "planner"}), two_offers({1, 2, 4}), {Goal::cheapest}, 3);
 }

@@ -1,5 +1,6 @@
 #include "recommend/recommend.hpp"
 
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <string>
@@ -44,7 +45,8 @@ Answer recommend_cluster(const std::string& text_or_path, const std::string& nam
                          const Offers& offers, const std::vector<int>& node_counts,
                          std::optional<int> most_gpus, std::optional<double> deadline_hours,
                          std::optional<double> budget, bool fastest, bool simulates_all,
-                         bool says_sensitivity, int n_threads, const py::object& progress) {
+                         bool says_sensitivity, std::optional<double> time_limit_s, int n_threads,
+                         const py::object& progress) {
   const DataPaths data = data_paths(library);
   const std::vector<LengthSource> given = sources_of(lengths);
   const auto load = [&](const Settings& more) {
@@ -61,10 +63,20 @@ Answer recommend_cluster(const std::string& text_or_path, const std::string& nam
   for (const auto& [type, price] : offers) question.offers.push_back({.type = type, .gpu_hour_price = price});
   Answer answer;
   run_interruptibly(progress, [&](const Say& say) {
-    const RecommendOptions options{.n_threads = n_threads, .progress = say};
+    using Clock = std::chrono::steady_clock;
+    const Clock::time_point start = Clock::now();
+    const RecommendOptions options{
+        .n_threads = n_threads,
+        .progress = say,
+        .is_over =
+            [&] {
+              return time_limit_s &&
+                     std::chrono::duration<double>(Clock::now() - start).count() >= *time_limit_s;
+            },
+    };
     const Recommendation found = recommend(load, question, options);
-    const auto sensitivities =
-        says_sensitivity ? sensitivity_of(load, found, options) : std::vector<Sensitivity>();
+    const auto sensitivities = says_sensitivity && found.is_complete ? sensitivity_of(load, found, options)
+                                                                     : std::vector<Sensitivity>();
     answer = answer_of(load, found, sensitivities, data);
   });
   return answer;

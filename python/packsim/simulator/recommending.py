@@ -51,6 +51,8 @@ class Recommendation(Table, Record):
         beats in both hours and money, the fastest first.
     fewest_gpus : int or None
         That keep to the limits.
+    is_complete : bool
+        Whether the best and the fewest GPUs are those of all clusters: False where no time was left.
     scenario : Scenario or None
         On the best cluster, for `packsim.compare()` and `packsim.plan_of()`.
     settings : dict of str to str
@@ -138,6 +140,7 @@ def recommend(
     lengths: Any = None,
     simulate_all: bool = False,
     sensitivity: bool = False,
+    time_limit_s: float | None = None,
     threads: int = 1,
     progress: Progress | None = None,
 ) -> Recommendation:
@@ -161,6 +164,9 @@ def recommend(
         Whether clusters are simulated that cannot be the answer.
     sensitivity
         Whether the answer says what other links, memory and data would change, each planned anew.
+    time_limit_s
+        Seconds after which the answer is what is known by then; None for no limit. Its `is_complete` says
+        whether it is that of all clusters.
     threads
         Number of clusters to simulate at the same time. The answer does not depend on it.
     progress
@@ -203,6 +209,7 @@ def recommend(
         is_fastest,
         bool(simulate_all),
         bool(sensitivity),
+        _positive("time_limit_s", time_limit_s),
         integer_in("threads", threads, 1, MOST_THREADS),
         progress,
     )

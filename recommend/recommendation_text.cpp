@@ -119,9 +119,8 @@ bool is_not_reached(const Candidate& candidate) {
   return candidate.standing == Standing::not_reached;
 }
 
-// How much better an answer with more time may be.
+// How much better an answer with more time may be, where it is not complete.
 std::string unfinished(const Recommendation& found) {
-  if (found.is_complete) return "";
   std::vector<double> least;
   std::size_t n_not_simulated = 0;
   for (const Candidate& candidate : found.candidates) {
@@ -145,6 +144,10 @@ std::string unfinished(const Recommendation& found) {
                                   : " GPU-days");
 }
 
+std::string unfinished_text(const Recommendation& found, int width_columns) {
+  return found.is_complete ? "" : wrapped(unfinished(found), width_columns, 2);
+}
+
 std::string answer(const Recommendation& found, int width_columns) {
   const Question& question = found.question;
   if (found.ranking.empty())
@@ -154,7 +157,7 @@ std::string answer(const Recommendation& found, int width_columns) {
                                    ? "not known"
                                    : "none of the simulated clusters"),
                    width_columns, 2) +
-           wrapped(unfinished(found), width_columns, 2) +
+           unfinished_text(found, width_columns) +
            wrapped("The last column of the table says what rules out each.", width_columns, 2);
   const Candidate& best = found.candidates[found.ranking.front()];
   std::string text =
@@ -163,7 +166,7 @@ std::string answer(const Recommendation& found, int width_columns) {
               width_columns, 2) +
       wrapped(fmt::format("  It takes {}. {}", amounts_of(question, *best.times), fewest_gpus(found)),
               width_columns, 2) +
-      wrapped(unfinished(found), width_columns, 2);
+      unfinished_text(found, width_columns);
   Report report = found.report;
   std::erase_if(report.runs, [&](const StrategyResult& run) { return run.name != best.strategy; });
   report.baseline = best.strategy;

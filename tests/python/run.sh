@@ -9,6 +9,7 @@ need() {
   [ -e "$root/$1" ] || { echo "$root/$1 is not there: skipped"; exit 77; }
 }
 cd "$root"
+unset PYTHONDONTWRITEBYTECODE  # uv leaves it to the first import to compile a module, which is to be the only time
 export OMP_NUM_THREADS=1  # as many tests as cores run beside each other
 case $needs in
   page)

@@ -13,6 +13,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "cli/commands.hpp"
 #include "cli/recommend/amounts.hpp"
@@ -184,7 +185,7 @@ void run_recommend(const CLI::App& command, RecommendArguments arguments, const 
           : std::optional(Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                              std::chrono::duration<double, std::ratio<3600>>(
                                                  hours_of("--time-limit", arguments.time_limit))));
-  const EarlyAnswer early;
+  std::optional<EarlyAnswer> early(std::in_place);
   Progress progress(arguments.quiet);
   const int n_threads = arguments.threads > 0
                             ? arguments.threads
@@ -201,9 +202,10 @@ void run_recommend(const CLI::App& command, RecommendArguments arguments, const 
                               "out to be the best; Ctrl-C or --time-limit ends it with what is known.",
                               minutes));
           },
-      .is_over = [&] { return early.is_asked() || (end && Clock::now() >= *end); },
+      .is_over = [&] { return early->is_asked() || (end && Clock::now() >= *end); },
   };
   const Recommendation found = recommend(load, question, options);
+  early.reset();
   const std::vector<Sensitivity> sensitivities = arguments.sensitivity && found.is_complete
                                                      ? sensitivity_of(load, found, options)
                                                      : std::vector<Sensitivity>();
@@ -253,7 +255,7 @@ void add_recommend_command(CLI::App& app, const CommandContext& context) {
                    "else fastest")
       ->check(CLI::IsMember({"cheapest", "fastest"}));
   command->add_option("--time-limit", arguments->time_limit,
-                      "Answer after this time with what is known by then: 30s, 2m; so does Ctrl-C");
+                      "Answer after this time with what is known by then: 30s, 2m, or hours; so does Ctrl-C");
   command
       ->add_option("--threads", arguments->threads,
                    "Clusters simulated at the same time; default: one a core")

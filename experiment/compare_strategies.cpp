@@ -166,7 +166,7 @@ Report run_plans(const Scenario& scenario, const DataSet& data, const RunOptions
       // Lower bounds need what each strategy has trained, which results do not have.
       const bool may_share = options.shared != nullptr && options.only_times;
       report.runs[i] = may_share ? options.shared->result(scenario, spec, run_of) : run_of();
-    } catch (const IsOver&) {  // has no name
+    } catch (const IsOver&) {  // the run stays without a name, and is left out below
     } catch (const std::logic_error& error) {
       const bool is_ours = dynamic_cast<const std::invalid_argument*>(&error) == nullptr;
       report.runs[i] = {.name = spec.name,

@@ -40,6 +40,14 @@ bool is_better(Goal goal, const Candidate& one, const Candidate& other) {
   return key(one) < key(other);
 }
 
+CandidateTimes least_times(const Question& question, const Candidate& candidate) {
+  CandidateTimes times{.wall_hours = candidate.least_gpu_hours / candidate.n_gpus,
+                       .gpu_days = candidate.least_gpu_hours / kHoursPerDay};
+  if (const auto& price = question.offers[candidate.offer].gpu_hour_price)
+    times.money = *price * candidate.least_gpu_hours;
+  return times;
+}
+
 CandidateTimes times_of(const StrategyResult& run, const std::optional<double>& gpu_hour_price) {
   const RunTimes& times = *run.times;
   CandidateTimes result{.wall_hours = times.wall_hours, .gpu_days = times.gpu_days};

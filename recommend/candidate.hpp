@@ -70,6 +70,9 @@ void judge(const Limits& limits, Candidate& candidate);
 /// Whether the goal prefers one candidate to another. Both have times.
 bool is_better(Goal goal, const Candidate& one, const Candidate& other);
 
+/// What no schedule on the candidate's cluster goes below; all 0 if that is not known.
+CandidateTimes least_times(const Question& question, const Candidate& candidate);
+
 /// What a run with times takes. With failures, expected times; both ends are then those of a run that is as
 /// far off in its failures as in its prices.
 CandidateTimes times_of(const StrategyResult& run, const std::optional<double>& gpu_hour_price);

@@ -48,12 +48,11 @@ std::string state_of(const Recommendation& found, std::size_t index) {
   return std::ranges::find(found.pareto, index) != found.pareto.end() ? "meets, on front" : "meets";
 }
 
-// Clusters of a type without a run, or with none that is compared: the candidate that came nearest says why.
+// Clusters of a type, beside each other, that have no run that is compared: the nearest candidate says why.
 struct NoRun {
   const Candidate* nearest = nullptr;
   int most_gpus = 0;
-  double least_hours = 0;  // of any schedule on any of them; 0: not known
-  double least_gpu_hours = 0;
+  CandidateTimes least = {};  // of any schedule on any of them; 0: not known
 };
 
 NoRun no_run_of(const Recommendation& found, const ClusterKey& cluster) {
@@ -63,8 +62,7 @@ NoRun no_run_of(const Recommendation& found, const ClusterKey& cluster) {
     if (none.nearest == nullptr || candidate.standing < none.nearest->standing) none.nearest = &candidate;
   }
   none.most_gpus = none.nearest->n_gpus;
-  if (none.nearest->strategy.empty()) none.least_gpu_hours = none.nearest->least_gpu_hours;
-  none.least_hours = none.least_gpu_hours / none.most_gpus;
+  if (none.nearest->strategy.empty()) none.least = least_times(found.question, *none.nearest);
   return none;
 }
 
@@ -72,16 +70,19 @@ NoRun no_run_of(const Recommendation& found, const ClusterKey& cluster) {
 bool are_alike(const NoRun& one, const NoRun& other) {
   return one.nearest->strategy.empty() && other.nearest->strategy.empty() &&
          one.nearest->offer == other.nearest->offer && one.nearest->reason == other.nearest->reason &&
-         (one.least_hours > 0) == (other.least_hours > 0);
+         (one.least.wall_hours > 0) == (other.least.wall_hours > 0);
 }
 
 void add(NoRun& to, const NoRun& next) {
   to.most_gpus = next.most_gpus;
-  to.least_hours = std::min(to.least_hours, next.least_hours);
-  to.least_gpu_hours = std::min(to.least_gpu_hours, next.least_gpu_hours);
+  to.least.wall_hours = std::min(to.least.wall_hours, next.least.wall_hours);
+  if (next.least.cost() < to.least.cost()) {
+    to.least.gpu_days = next.least.gpu_days;
+    to.least.money = next.least.money;
+  }
 }
 
-Row row_of(const Recommendation& found, const NoRun& none) {
+Row row_of(const NoRun& none) {
   const Candidate& nearest = *none.nearest;
   std::string reason = printable(nearest.reason);
   if (nearest.standing == Standing::other_job) reason = "other job: " + reason;
@@ -91,10 +92,9 @@ Row row_of(const Recommendation& found, const NoRun& none) {
                  : fmt::format("{} to {}", grouped(nearest.n_gpus), grouped(none.most_gpus)),
              nearest.strategy.empty() ? "-" : name_of(nearest.strategy)};
   row.resize(kNNumbers, "-");
-  if (none.least_hours > 0) {  // no less than what any schedule takes
-    const auto& price = found.question.offers[nearest.offer].gpu_hour_price;
-    row[2] = ">" + quantity(none.least_hours);
-    row[4] = ">" + quantity(none.least_gpu_hours * (price ? *price : 1 / kHoursPerDay));
+  if (none.least.wall_hours > 0) {
+    row[2] = ">" + quantity(none.least.wall_hours);
+    row[4] = ">" + quantity(none.least.cost());
   }
   row.push_back(reason);
   return row;
@@ -118,7 +118,7 @@ void add_rows(const Recommendation& found, const std::vector<ClusterKey>& cluste
   std::optional<double> first_gpu_days;
   std::optional<NoRun> none;
   const auto end_none = [&] {
-    if (none) rows.push_back(row_of(found, *none));
+    if (none) rows.push_back(row_of(*none));
     none.reset();
   };
   for (const ClusterKey& cluster : clusters) {

@@ -132,11 +132,12 @@ std::string limit_exceeded(const Question& question, const ClusterJob& job) {
 // A candidate that no plan of the cluster is better than.
 Candidate ideal(const Question& question, const ClusterJob& job) {
   Candidate candidate = job.without_run(Standing::meets, "");
-  candidate.times = CandidateTimes{.wall_hours = job.least.gpu_hours / job.n_gpus,
-                                   .gpu_days = job.least.gpu_hours / kHoursPerDay};
-  if (const auto& price = question.offers[job.offer].gpu_hour_price)
-    candidate.times->money = *price * job.least.gpu_hours;
+  candidate.times = least_times(question, candidate);
   return candidate;
+}
+
+Candidate cannot_be_better(const ClusterJob& job) {
+  return job.without_run(Standing::not_simulated, "cannot be better");
 }
 
 const Candidate* best_of(Goal goal, const std::vector<Candidate>& candidates, auto is_asked) {
@@ -239,7 +240,7 @@ void simulate_until_best(const Load& load, const Question& question, const Recom
     for_each_index(round.size(), options.n_threads, [&](std::size_t j) {
       ClusterJob& job = *round[j];
       if (!question.simulates_all && best && is_better(question.goal, *best, ideal(question, job))) {
-        job.candidates.push_back(job.without_run(Standing::not_simulated, "cannot be better"));
+        job.candidates.push_back(cannot_be_better(job));
       } else {
         simulate(load, question, options, shared, job);
       }
@@ -248,6 +249,12 @@ void simulate_until_best(const Load& load, const Question& question, const Recom
       const Candidate* of_job = best_of(question.goal, job->candidates, meets);
       if (of_job != nullptr && (!best || is_better(question.goal, *of_job, *best))) best = *of_job;
     }
+  }
+  for (ClusterJob* job : order) {
+    Candidate& first = job->candidates.front();
+    if (first.standing == Standing::not_reached && best &&
+        is_better(question.goal, *best, ideal(question, *job)))
+      first = cannot_be_better(*job);
   }
 }
 
@@ -262,10 +269,13 @@ bool simulate_until_fewest(const Load& load, const Question& question, const Rec
     if (job->candidates.front().standing == Standing::not_simulated) {
       std::vector<Candidate> before = std::exchange(job->candidates, {});
       simulate(load, question, options, shared, *job);
-      if (is_unfinished(*job)) job->candidates = std::move(before);  // it cannot be better
+      if (is_unfinished(*job)) {
+        job->candidates = std::move(before);  // it cannot be better
+        return false;
+      }
     }
     if (std::ranges::any_of(job->candidates, meets)) return true;
-    if (options.is_over()) return false;
+    if (is_unfinished(*job)) return false;
   }
   return true;
 }

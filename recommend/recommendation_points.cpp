@@ -25,7 +25,7 @@ PointStanding point_standing(JsonReader& candidate) {
       {Standing::refused, PointStanding::refused},
       {Standing::ruled_out, PointStanding::not_simulated},
       {Standing::not_simulated, PointStanding::not_simulated},
-      {Standing::not_reached, PointStanding::not_simulated},
+      {Standing::not_reached, PointStanding::not_reached},
   }};
   std::vector<std::string> names;
   for (const auto& [known, shown] : kStandings) names.emplace_back(standing_name(known));

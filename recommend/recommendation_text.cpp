@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <span>
-#include <tuple>
 
 #include "files/text/printable.hpp"
 #include "recommend/cluster_tables.hpp"
@@ -47,7 +46,8 @@ std::string amounts_of(const Question& question, const CandidateTimes& times) {
   return text;
 }
 
-std::string limits_of(const Question& question) {
+std::string limits_of(const Recommendation& found) {
+  const Question& question = found.question;
   std::vector<std::string> limits;
   if (question.limits.deadline_hours)
     limits.push_back(fmt::format("at most {} h", quantity(*question.limits.deadline_hours)));
@@ -55,8 +55,9 @@ std::string limits_of(const Question& question) {
     limits.push_back("at most " + with_currency(question, quantity(*question.limits.budget)));
   if (question.limits.most_gpus)
     limits.push_back(fmt::format("at most {} GPUs", grouped(*question.limits.most_gpus)));
-  const char* goal = question.goal == Goal::cheapest ? "The cheapest" : "The fastest";
-  return limits.empty() ? std::string(goal)
+  const std::string goal = fmt::format("The {}{}", question.goal == Goal::cheapest ? "cheapest" : "fastest",
+                                       found.is_complete ? "" : " so far");
+  return limits.empty() ? goal
                         : fmt::format("{} that takes {} with 90% confidence", goal, fmt::join(limits, ", "));
 }
 
@@ -108,40 +109,39 @@ std::string fewest_gpus(const Recommendation& found) {
                      found.fewest_gpus ? grouped(*found.fewest_gpus) : "none of these");
 }
 
-// What the goal makes small, of any schedule on a cluster; 0 if that is not known.
-double least_of(const Recommendation& found, const Candidate& candidate) {
-  if (found.question.goal == Goal::fastest) return candidate.least_gpu_hours / candidate.n_gpus;
-  const auto& price = found.question.offers[candidate.offer].gpu_hour_price;
-  return candidate.least_gpu_hours * (price ? *price : 1 / kHoursPerDay);
-}
-
 bool is_not_reached(const Candidate& candidate) {
   return candidate.standing == Standing::not_reached;
 }
 
-// How much better an answer with more time may be, where it is not complete.
-std::string unfinished(const Recommendation& found) {
-  std::vector<double> least;
-  std::size_t n_not_simulated = 0;
-  for (const Candidate& candidate : found.candidates) {
-    if (!is_not_reached(candidate)) continue;
-    least.push_back(least_of(found, candidate));
-    if (candidate.strategy.empty()) ++n_not_simulated;
-  }
-  if (least.empty()) return "Not finished: fewer GPUs may do.";
-  std::string text =
-      fmt::format("Not finished: {} of {} clusters were not simulated{}.", n_not_simulated, n_clusters(found),
-                  least.size() > n_not_simulated ? ", and some not with all strategies" : "");
-  if (found.ranking.empty() || std::ranges::min(least) <= 0) return text;
-  const CandidateTimes& best = *found.candidates[found.ranking.front()].times;
+// How much better than the best an answer with more time may be; empty if nothing is known of that.
+std::string most_gain(const Recommendation& found) {
   const bool is_fastest = found.question.goal == Goal::fastest;
-  return text +
-         fmt::format(" One may be better, by at most {}: no schedule on it {} less than {}{}.",
-                     percent(1 - std::ranges::min(least) / (is_fastest ? best.wall_hours : best.cost())),
-                     is_fastest || !best.money ? "takes" : "costs", quantity(std::ranges::min(least)),
-                     is_fastest   ? " h"
-                     : best.money ? ""
-                                  : " GPU-days");
+  const auto amount = [&](const CandidateTimes& times) {
+    return is_fastest ? times.wall_hours : times.cost();
+  };
+  const CandidateTimes& best = *found.candidates[found.ranking.front()].times;
+  double least = amount(best);
+  for (const Candidate& candidate : found.candidates) {
+    if (is_not_reached(candidate)) least = std::min(least, amount(least_times(found.question, candidate)));
+  }
+  if (least <= 0 || least >= amount(best)) return "";
+  const std::string unit = is_fastest ? " h" : best.money ? "" : " GPU-days";
+  return fmt::format(
+      " One of them may be better than this answer, by at most {}: no schedule {} less than {}{}.",
+      percent(1 - least / amount(best)), unit.empty() ? "costs" : "takes", quantity(least), unit);
+}
+
+// What an answer that is not complete lacks.
+std::string unfinished(const Recommendation& found) {
+  std::size_t n_not_simulated = 0;
+  std::size_t n_in_part = 0;
+  for (const Candidate& candidate : found.candidates) {
+    if (is_not_reached(candidate)) ++(candidate.strategy.empty() ? n_not_simulated : n_in_part);
+  }
+  if (n_not_simulated + n_in_part == 0) return "Not finished: fewer GPUs may do.";
+  return fmt::format("Not finished: {} of {} clusters were not simulated{}.{}", n_not_simulated,
+                     n_clusters(found), n_in_part > 0 ? ", and others not with all strategies" : "",
+                     found.ranking.empty() ? "" : most_gain(found));
 }
 
 std::string unfinished_text(const Recommendation& found, int width_columns) {
@@ -151,7 +151,7 @@ std::string unfinished_text(const Recommendation& found, int width_columns) {
 std::string answer(const Recommendation& found, int width_columns) {
   const Question& question = found.question;
   if (found.ranking.empty())
-    return wrapped(fmt::format("{}: {}.", limits_of(question),
+    return wrapped(fmt::format("{}: {}.", limits_of(found),
                                found.is_complete ? "none of these clusters"
                                : std::all_of(found.candidates.begin(), found.candidates.end(), is_not_reached)
                                    ? "not known"
@@ -161,7 +161,7 @@ std::string answer(const Recommendation& found, int width_columns) {
            wrapped("The last column of the table says what rules out each.", width_columns, 2);
   const Candidate& best = found.candidates[found.ranking.front()];
   std::string text =
-      wrapped(fmt::format("{}: {}, strategy {}.", limits_of(question), cluster_of(question, best),
+      wrapped(fmt::format("{}: {}, strategy {}.", limits_of(found), cluster_of(question, best),
                           printable_name(best.strategy)),
               width_columns, 2) +
       wrapped(fmt::format("  It takes {}. {}", amounts_of(question, *best.times), fewest_gpus(found)),

@@ -59,7 +59,8 @@ bool is_for_early_answer(int signal) {
 void on_signal(int signal) {
   if (is_for_early_answer(signal)) {
     constexpr std::string_view kLine =
-        "packsim: interrupted (SIGINT); what is known is said soon, and a second SIGINT ends it at once\n";
+        "packsim: interrupted (SIGINT); what is known by now follows, unless a second SIGINT ends the "
+        "program\n";
     say(kLine);
     return;
   }

@@ -17,8 +17,9 @@ enum class PointStanding {
   failed,         ///< the strategy cannot be run
   refused,        ///< the scenario has mistakes
   not_simulated,  ///< no schedule of it could be the answer, so nobody asked
+  not_reached,    ///< might be the answer: no time was left
 };
-inline constexpr int kNPointStandings = 6;
+inline constexpr int kNPointStandings = 7;
 
 /// "compared", "trains another job" ... as the page says it.
 const char* standing_text(PointStanding standing);

@@ -42,6 +42,13 @@ std::string amounts_text(const PlanningPoint& point, CostKind cost) {
          amount_text(*point.money, "");
 }
 
+std::string unfinished_text(const PlanningData& data) {
+  const auto n = std::ranges::count(data.points, PointStanding::not_reached, &PlanningPoint::standing);
+  if (n == 0) return "";
+  return fmt::format("Not finished: {} point{} not reached in the time. ", grouped(n),
+                     n == 1 ? " was" : "s were");
+}
+
 std::string best_text(const PlanningData& data) {
   const auto cheapest = cheapest_point(data);
   const auto fastest = fastest_point(data);
@@ -104,7 +111,8 @@ std::string limits_text(const PlanningLimits& limits) {
 
 const char* standing_text(PointStanding standing) {
   static constexpr const char* kTexts[kNPointStandings] = {
-      "compared", "trains another job", "does not fit in memory", "failed", "refused", "not simulated"};
+      "compared", "trains another job", "does not fit in memory", "failed",
+      "refused",  "not simulated",      "not reached in the time"};
   return kTexts[static_cast<std::size_t>(standing)];
 }
 
@@ -135,7 +143,8 @@ std::string point_text(const PlanningData& data, std::size_t index) {
 }
 
 PlanningVerdict planning_verdict(const PlanningData& data) {
-  PlanningVerdict verdict{.best = best_text(data), .counts = counts_of(data), .reasons = {}};
+  PlanningVerdict verdict{
+      .best = unfinished_text(data) + best_text(data), .counts = counts_of(data), .reasons = {}};
   const std::vector<ReasonClass> classes = reason_classes(data);
   for (std::size_t c = 0; c < std::min(kShownReasons, classes.size()); ++c) {
     const ReasonClass& one = classes[c];

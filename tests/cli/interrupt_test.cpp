@@ -112,7 +112,8 @@ TEST_CASE("Ctrl-C asks recommend for what it knows; again, it ends it", "[plain]
   write_text(folder / "long.json", kLongJob);
   const std::string command = "recommend long.json --nodes 1,2 --deadline 100000 --json --quiet";
   const std::string line =
-      "packsim: interrupted (SIGINT); what is known is said soon, and a second SIGINT ends it at once\n";
+      "packsim: interrupted (SIGINT); what is known by now follows, unless a second SIGINT ends the "
+      "program\n";
   const ProgramRun once = run_interrupted(folder, SIGINT, 0.5, command);
   CHECK(once.exit_code == 0);
   CHECK(once.err == line);

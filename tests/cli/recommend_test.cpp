@@ -11,6 +11,7 @@
 #include "tests/shipped_data.hpp"
 
 using Catch::Contains;
+using Catch::StartsWith;
 using nlohmann::json;
 using packsim_test::ProgramRun;
 using packsim_test::read_text;
@@ -117,12 +118,14 @@ TEST_CASE("a time limit ends the search with what is known by then") {
       folder, "packsim recommend s.json --nodes 1,2 --deadline 100 --time-limit 0.000001s --out answer");
   INFO(run.err);
   REQUIRE(run.exit_code == 0);
-  CHECK_THAT(run.out, Contains("confidence: not known.") &&
+  CHECK_THAT(run.out, StartsWith("The cheapest so far that takes") && Contains("confidence: not known.") &&
                           Contains("Not finished: 2 of 2 clusters were not simulated.") &&
                           Contains("8 to 16") && Contains("no time was left"));
   const json answer = json::parse(read_text(folder / "answer/recommendation.json"));
   CHECK(answer["is_complete"] == false);
   CHECK(answer["candidates"][0]["standing"] == "not_reached");
+  CHECK_THAT(read_text(folder / "answer/planning.html"),
+             Contains("Not finished: 2 points were not reached in the time. No point fits"));
   CHECK_FALSE(std::filesystem::exists(folder / "answer/scenario.json"));
   const ProgramRun wrong = run_shell(folder, "packsim recommend s.json --deadline 100 --time-limit soon");
   CHECK(wrong.exit_code == 2);

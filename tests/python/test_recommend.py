@@ -89,7 +89,7 @@ def test_no_cluster_may_keep_to_the_limits() -> None:
 
 def test_a_time_limit_gives_what_is_known() -> None:
     found = packsim.recommend("job.json", GPUS, deadline_hours=100, nodes=[1, 2], time_limit_s=1e-9)
-    assert found.is_complete is False and found.best is None
+    assert found.is_complete is False and found.best is None and "limits so far" in repr(found)
     assert {candidate.standing for candidate in found.candidates} == {"not_reached"}
     found = packsim.recommend("job.json", GPUS, deadline_hours=100, nodes=[1], time_limit_s=600)
     assert found.is_complete is True and found.best is not None

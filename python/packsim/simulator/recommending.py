@@ -120,7 +120,8 @@ class Recommendation(Table, Record):
     def __repr__(self) -> str:
         best = self.best
         if best is None:
-            return "Recommendation(no cluster keeps to the limits)"
+            known = "" if self.is_complete else " so far"
+            return f"Recommendation(no cluster keeps to the limits{known})"
         times = best.times
         money = "" if times.money is None else f", costs {times.money:.4g}"
         where = f"{best.nodes} nodes of {best.cluster_type} ({best.n_gpus} GPUs), {best.strategy}"

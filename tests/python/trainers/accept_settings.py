@@ -1,8 +1,8 @@
 """accept_settings.py FOLDER: gives settings to trainers' own configuration classes.
 
-FOLDER has a folder for each trainer, with one of settings for each plan. Prints for each trainer how many were accepted, and the
-first refusal. A process for each trainer, because their imports get in each other's way; importing what they share takes longer
-than all else, so it is done once.
+FOLDER has a folder for each trainer, and that has one of settings for each plan. Prints for each trainer how many
+were accepted, or its first refusal. A process for each trainer, because their imports get in each other's way; what
+they share is imported once, which takes longer than all else.
 """
 
 from __future__ import annotations

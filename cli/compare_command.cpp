@@ -142,17 +142,15 @@ Report run(const CompareArguments& arguments, const CommandContext& context) {
 std::string next_steps(const CompareArguments& arguments, const Report& report, const std::string& program) {
   if (!is_path(arguments.scenario.path) && !is_standard_input(arguments.scenario.path)) {
     return fmt::format(
-        "Next, your own job:\n  {} new --model config.json \\\n    --lengths lengths.npy --out my.json\n",
-        program);
+        "Next, your own job:\n  {} new --model config.json --lengths lengths.npy --out my.json\n", program);
   }
-  const std::string best = verdict(report).best;
+  const std::string best = verdict(report).advised;
   if (report.mixture) return "Next, train with this mixture: MixtureLoader (docs/mixing_in_training.md)\n";
   if (best.empty() || !arguments.write_plan.empty() || !arguments.plan.empty() ||
       is_standard_input(arguments.scenario.path))
     return "";
-  return fmt::format(
-      "Next, a schedule for your trainer:\n  {} run {} \\\n    --strategy {} --write-plan my.plan\n", program,
-      shell_text(arguments.scenario), shell_quoted(best));
+  return fmt::format("Next, a schedule for your trainer:\n  {} run {} --strategy {} --write-plan my.plan\n",
+                     program, shell_text(arguments.scenario), shell_quoted(best));
 }
 
 void compare(const CompareArguments& arguments, const CommandContext& context) {
@@ -172,10 +170,9 @@ void compare(const CompareArguments& arguments, const CommandContext& context) {
     print_exact(to_json(report) + "\n");
   } else if (!arguments.quiet) {
     print_exact(to_terminal(report, terminal));
-    print_out("\nTook {:.1f} s on {} thread{}, peak memory {:.0f} MB.\n", report.total_s, arguments.threads,
+    print_out("\nReport: {}/report.html, beside it report.json, report.csv and charts.json\n", arguments.out);
+    print_out("Took {:.1f} s on {} thread{}, peak memory {:.0f} MB.\n", report.total_s, arguments.threads,
               arguments.threads == 1 ? "" : "s", static_cast<double>(report.peak_memory_bytes) / 1e6);
-    print_out("Report: {}/report.html (open in a browser)\nBeside it: report.json, report.csv, charts.json\n",
-              arguments.out);
     print_out("{}", next_steps(arguments, report, context.program));
   }
 }

@@ -156,8 +156,10 @@ std::string html_warnings(const RunManifest& manifest) {
 
 std::string html_verdict(const Report& report) {
   const Verdict verdict = packsim::verdict(report);
-  std::string text = fmt::format("<p class=\"conclusion\">{}{}</p>\n",
-                                 verdict.best.empty() ? "" : "Best plan: ", html_escaped(verdict.headline));
+  const std::string headline = (verdict.best.empty() ? "" : "Best plan: ") + html_escaped(verdict.headline);
+  std::string text = verdict.decision.empty() ? fmt::format("<p class=\"conclusion\">{}</p>\n", headline)
+                                              : fmt::format("<p class=\"conclusion\">{}</p>\n<p>{}</p>\n",
+                                                            html_escaped(verdict.decision), headline);
   for (const std::string& sentence : {verdict.cost, verdict.why}) {
     if (!sentence.empty()) text += fmt::format("<p>{}</p>\n", html_escaped(sentence));
   }

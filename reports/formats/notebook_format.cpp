@@ -27,7 +27,7 @@ std::string to_notebook_html(const Report& report) {
   std::string text =
       fmt::format("<p><b>{}{}</b></p>\n",
                   answer.best.empty() ? "" : "Best plan: ", formats_detail::html_escaped(answer.headline));
-  for (const std::string& sentence : {answer.cost, answer.why, answer.not_compared}) {
+  for (const std::string& sentence : {answer.decision, answer.cost, answer.why, answer.not_compared}) {
     if (!sentence.empty()) text += fmt::format("<p>{}</p>\n", formats_detail::html_escaped(sentence));
   }
   text += formats_detail::short_run_table(report, kTableColumns);

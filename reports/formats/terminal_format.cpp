@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
+#include <limits>
 #include <string_view>
 
 #include "files/text/printable.hpp"
@@ -23,12 +25,19 @@ namespace {
 using namespace formats_detail;
 
 constexpr int kLegendLabel_columns = 17;
+// Of a terminal of 40 lines, without those that the command adds.
+constexpr std::size_t kScreenLines = 35;
 
-std::string marks_text(const Report& report) {
+using Runs = std::vector<const StrategyResult*>;
+
+// What the marks of these runs mean.
+std::string marks_text(const Report& report, const Runs& shown) {
   std::vector<std::string> marks;
   if (report.runs.size() > 1 && baseline_run(report) != nullptr) marks.emplace_back("* the baseline");
-  const auto any = [&](auto has) { return std::ranges::any_of(report.runs, has); };
-  if (any(is_another_job)) marks.emplace_back("! trains another job, for the reason below");
+  const auto any = [&](auto has) {
+    return std::ranges::any_of(shown, [&](const StrategyResult* run) { return has(*run); });
+  };
+  if (any(is_another_job)) marks.emplace_back("! trains another job than was asked for");
   if (any([](const StrategyResult& run) { return !run.feasible && !run.failure; }))
     marks.emplace_back("OOM: does not fit in GPU memory");
   return marks.empty() ? "" : fmt::format("{}.", fmt::join(marks, "; "));
@@ -51,14 +60,14 @@ std::string data_changes(const StrategyResult& run) {
   return fmt::format("{}", fmt::join(changes, ", "));
 }
 
-// What a reader must know below the table, a sentence each and escaped: what the marks in it mean, runs
-// without result, and samples and tokens that are not trained. Warnings are not included.
-std::vector<std::string> report_notes(const Report& report) {
-  std::vector<std::string> notes = {marks_text(report)};
+// What a reader should know below the table, a sentence each and escaped: what the marks in it mean, what the
+// verdict had no room for, and runs without result.
+std::vector<std::string> report_notes(const Report& report, const Runs& shown,
+                                      const std::vector<std::string>& left_out) {
+  std::vector<std::string> notes = {marks_text(report, shown)};
+  std::ranges::copy(left_out, std::back_inserter(notes));
   for (const RunNote& note : run_notes(report))
     notes.push_back(printable(printable_name(note.run) + " " + note.text + "."));
-  for (const auto& [text, runs] : texts_by_run(report, data_changes))
-    notes.push_back(runs + ": " + text + ".");
   std::erase(notes, "");
   return notes;
 }
@@ -73,38 +82,45 @@ std::vector<Column> all_columns(const Report& report) {
   return all;
 }
 
-std::string wide_tables(const Report& report, const Style& style) {
-  std::string text =
-      joined_lines(runs_table(report, columns(report, RunTable::comparison), "run", kLongestName, style));
-  const std::vector<Column> use = columns(report, RunTable::use_and_cost);
-  return use.empty()
-             ? text
-             : text + "\n" + joined_lines(runs_table(report, use, "use and cost", kLongestName, style));
+std::string whole_table(const Report& report, const Runs& runs, const std::vector<Column>& columns,
+                        const std::string& title, const Style& style) {
+  return joined_lines(runs_table(report, runs, columns, title, kLongestName, style));
 }
 
-std::string fitting_table(const Report& report, int width_columns, const Style& style) {
+std::string wide_tables(const Report& report, const Runs& runs, const Style& style) {
+  const std::string text = whole_table(report, runs, columns(report, RunTable::comparison), "run", style);
+  const std::vector<Column> use = columns(report, RunTable::use_and_cost);
+  return use.empty() ? text : text + "\n" + whole_table(report, runs, use, "use and cost", style);
+}
+
+// The columns that fit.
+std::string fitting_table(const Report& report, const Runs& runs, int width_columns, const Style& style) {
   const auto width = static_cast<std::size_t>(width_columns);
   const std::vector<Column> all = all_columns(report);
   const std::vector<Column> shown = fitting_columns(report, all, width);
-  std::string text = joined_lines(runs_table(report, shown, "run", widest_name(width), style));
-  const std::size_t n_hidden = all.size() - shown.size();
-  if (n_hidden == 0) return text;
-  return text +
-         wrapped(fmt::format("{} more columns: --wide shows all, --columns chooses, --explain defines them.",
-                             n_hidden),
-                 width_columns, 0);
+  std::string text = joined_lines(runs_table(report, runs, shown, "run", widest_name(width), style));
+  std::vector<std::string> hidden;
+  const auto hide = [&](std::size_t n, const char* thing) {
+    if (n > 0) hidden.push_back(counted(static_cast<std::int64_t>(n), std::string("more ") + thing));
+  };
+  hide(report.runs.size() - runs.size(), "run");
+  hide(all.size() - shown.size(), "column");
+  if (hidden.empty()) return text;
+  return text + wrapped(fmt::format("{}: see --wide, --columns and --explain.", fmt::join(hidden, ", ")),
+                        width_columns, 0);
 }
 
-std::string tables(const Report& report, const TerminalOptions& options, int width_columns,
+std::string tables(const Report& report, const Runs& runs, const TerminalOptions& options, int width_columns,
                    const Style& style) {
-  if (report.runs.empty()) return "";
-  if (!options.columns.empty())
-    return joined_lines(runs_table(report, options.columns, "run", kLongestName, style)) + "\n";
-  return (options.wide ? wide_tables(report, style) : fitting_table(report, width_columns, style)) + "\n";
+  if (runs.empty()) return "";
+  if (!options.columns.empty()) return whole_table(report, runs, options.columns, "run", style) + "\n";
+  return (options.wide ? wide_tables(report, runs, style)
+                       : fitting_table(report, runs, width_columns, style)) +
+         "\n";
 }
 
-std::string notes(const Report& report, const std::vector<std::string>& left_out, int width_columns,
-                  const Style& style) {
+// What has to be read before the numbers are believed, and what is not trained.
+std::string warnings(const Report& report, int width_columns, const Style& style) {
   constexpr std::string_view kWarning = "WARNING";
   std::string text;
   for (const std::string& warning : report.manifest.warnings) {
@@ -112,9 +128,47 @@ std::string notes(const Report& report, const std::vector<std::string>& left_out
         style.warning(kWarning) +
         wrapped(fmt::format("{} {}", kWarning, printable(warning)), width_columns, 2).substr(kWarning.size());
   }
-  for (const std::string& sentence : left_out) text += wrapped(sentence, width_columns, 2);
-  for (const std::string& note : report_notes(report)) text += wrapped(note, width_columns, 2);
-  return text.empty() ? "" : text + "\n";
+  for (const auto& [change, runs] : texts_by_run(report, data_changes))
+    text += wrapped(runs + ": " + change + ".", width_columns, 2);
+  return text;
+}
+
+// Notes, each whole, as many as there is room for; the others are counted.
+std::string notes(const std::vector<std::string>& notes, std::size_t most_lines, int width_columns) {
+  std::string text;
+  std::size_t n_left_out = 0;
+  for (const std::string& note : notes) {
+    const std::string lines = wrapped(note, width_columns, 2);
+    const auto n_lines = static_cast<std::size_t>(std::ranges::count(lines, '\n'));
+    if (n_lines > most_lines) {
+      ++n_left_out;
+      continue;
+    }
+    most_lines -= n_lines;
+    text += lines;
+  }
+  if (n_left_out == 0) return text;
+  return text + wrapped(fmt::format("--wide says more: {}.",
+                                    counted(static_cast<std::int64_t>(n_left_out), "further note")),
+                        width_columns, 2);
+}
+
+// How much of the table and of the notes is shown.
+struct Room {
+  std::size_t runs = 0;
+  std::size_t note_lines = 0;
+};
+
+// All of it, or what goes with the verdict onto one screen, but always a few of both.
+Room room_below(std::size_t verdict_lines, std::size_t n_runs, const TerminalOptions& options) {
+  constexpr std::size_t kFewestRuns = 5;
+  constexpr std::size_t kFewestNoteLines = 2;
+  constexpr std::size_t kOtherLines = 5;  // titles and units, what --wide shows, and around the table
+  constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
+  if (options.wide || !options.columns.empty()) return {kAll, kAll};
+  const std::size_t used = verdict_lines + kOtherLines + kFewestNoteLines;
+  const std::size_t runs = std::max(kFewestRuns, kScreenLines - std::min(kScreenLines, used));
+  return {runs, kFewestNoteLines + (n_runs < runs ? runs - n_runs : 0)};
 }
 
 std::string legend(const Report& report, const TerminalOptions& options, int width_columns) {
@@ -132,9 +186,14 @@ std::string to_terminal(const Report& report, const TerminalOptions& options) {
   const int width_columns = std::max(options.width_columns, kNarrowestTerminal_columns);
   const Style style(options.colour);
   const VerdictText verdict = verdict_text(report, static_cast<std::size_t>(width_columns), style);
-  std::string text = joined_lines(verdict.lines) + "\n" + tables(report, options, width_columns, style) +
-                     mixture_text(report, width_columns, options.wide) +
-                     notes(report, verdict.left_out, width_columns, style);
+  const Room room = room_below(verdict.lines.size(), report.runs.size(), options);
+  const Runs runs = foremost_runs(report, room.runs);
+  const std::string below =
+      warnings(report, width_columns, style) +
+      notes(report_notes(report, runs, verdict.left_out), room.note_lines, width_columns);
+  std::string text = joined_lines(verdict.lines) + "\n" +
+                     tables(report, runs, options, width_columns, style) +
+                     mixture_text(report, width_columns, options.wide) + (below.empty() ? "" : below + "\n");
   if (options.explain) text += legend(report, options, width_columns);
   if (options.wide) text += job_text(report, width_columns) + "\n" + further_tables(report, width_columns);
   text.erase(text.find_last_not_of('\n') + 1);

@@ -21,9 +21,10 @@ struct TerminalOptions {
   bool colour = false;   ///< escape sequences for bold and colours
 };
 
-/// The verdict in at most 20 lines, a table with a line per run, and what happened to runs. Lines are no
-/// wider than width_columns or kNarrowestTerminal_columns, unless `wide` or `columns` asks for more. All text
-/// from files is escaped: the only escape sequences are those of `colour`.
+/// The verdict in at most 23 lines, a table of the foremost runs, and what happened to runs: some 35 lines,
+/// and more only where there are warnings, or data that are not trained. `wide` and `columns` show all runs
+/// and notes. Lines are no wider than width_columns or kNarrowestTerminal_columns, unless one of these asks
+/// for more. All text from files is escaped: the only escape sequences are those of `colour`.
 std::string to_terminal(const Report& report, const TerminalOptions& options);
 
 }  // namespace packsim

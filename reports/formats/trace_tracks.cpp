@@ -1,6 +1,5 @@
 #include "reports/formats/trace_tracks.hpp"
 
-
 namespace packsim::formats_detail {
 
 TraceTracks::TraceTracks(std::span<const StrategyStep> steps, int n_ranks) {

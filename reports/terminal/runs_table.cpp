@@ -60,6 +60,17 @@ std::vector<const StrategyResult*> sorted_runs(const Report& report) {
   return runs;
 }
 
+std::vector<const StrategyResult*> foremost_runs(const Report& report, std::size_t most_runs) {
+  std::vector<const StrategyResult*> runs = sorted_runs(report);
+  const StrategyResult* best = fastest_run(report);
+  const StrategyResult* baseline = baseline_run(report);
+  for (std::size_t i = runs.size(); i > 0 && runs.size() > most_runs; --i) {
+    if (runs[i - 1] != best && runs[i - 1] != baseline)
+      runs.erase(runs.begin() + static_cast<std::ptrdiff_t>(i) - 1);
+  }
+  return runs;
+}
+
 std::vector<Column> fitting_columns(const Report& report, std::vector<Column> columns,
                                     std::size_t width_columns) {
   std::ranges::sort(columns, {}, &Column::priority);
@@ -74,14 +85,14 @@ std::vector<Column> fitting_columns(const Report& report, std::vector<Column> co
   return fitting;
 }
 
-std::vector<std::string> runs_table(const Report& report, const std::vector<Column>& columns,
-                                    const std::string& title, std::size_t name_columns, const Style& style) {
+std::vector<std::string> runs_table(const Report& report, const std::vector<const StrategyResult*>& runs,
+                                    const std::vector<Column>& columns, const std::string& title,
+                                    std::size_t name_columns, const Style& style) {
   std::vector<std::vector<std::string>> rows = {{title}, {""}};
   for (const Column& column : columns) {
     rows[0].emplace_back(column.title);
     rows[1].emplace_back(column.unit);
   }
-  const std::vector<const StrategyResult*> runs = sorted_runs(report);
   for (const StrategyResult* run : runs) {
     std::vector<std::string>& row = rows.emplace_back();
     row.push_back(name_cell(*run, report, name_columns));

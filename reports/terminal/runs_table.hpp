@@ -13,10 +13,14 @@ namespace packsim::formats_detail {
 /// those without times.
 std::vector<const StrategyResult*> sorted_runs(const Report& report);
 
-/// A line per run with these columns, the titles and units in front. The first column has this title and the
-/// names, whole or no wider than `name_columns`.
-std::vector<std::string> runs_table(const Report& report, const std::vector<Column>& columns,
-                                    const std::string& title, std::size_t name_columns, const Style& style);
+/// The same, but no more than so many: the best and the baseline in any case, and the first of the others.
+std::vector<const StrategyResult*> foremost_runs(const Report& report, std::size_t most_runs);
+
+/// A line for each of these runs with these columns, the titles and units in front. The first column has this
+/// title and the names, whole or no wider than `name_columns`.
+std::vector<std::string> runs_table(const Report& report, const std::vector<const StrategyResult*>& runs,
+                                    const std::vector<Column>& columns, const std::string& title,
+                                    std::size_t name_columns, const Style& style);
 
 /// Returns those of the columns that say something of a run and fit beside the names into the width, the most
 /// important first.

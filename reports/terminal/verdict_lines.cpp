@@ -15,15 +15,16 @@ namespace packsim::formats_detail {
 namespace {
 
 constexpr std::size_t kLabelColumns = 11;
+constexpr std::size_t kMostDecisionLines = 4;
 constexpr std::size_t kMostHeadlineLines = 2;
 constexpr std::size_t kMostSentenceLines = 4;
 constexpr std::size_t kMostJobLines = 2;
 constexpr std::size_t kMostSharedLines = 2;
 constexpr std::size_t kFewestGroupLines = 3;  // titles, a group, and how many more there are
-// All that is shown whatever else there is: the title, the job, an empty line, the headline, cost, why,
-// settings.
-static_assert(2 + kMostJobLines + kMostHeadlineLines + 2 * kMostSentenceLines + kMostSharedLines +
-                  kFewestGroupLines <=
+// All that is shown whatever else there is: the title, the job, an empty line, the decision, the headline,
+// cost, why, settings.
+static_assert(2 + kMostJobLines + kMostDecisionLines + kMostHeadlineLines + 2 * kMostSentenceLines +
+                  kMostSharedLines + kFewestGroupLines <=
               kVerdictLines);
 
 // "Set: packs up to 128K, SP 8, ..." of a row of settings.
@@ -148,6 +149,7 @@ VerdictText verdict_text(const Report& report, std::size_t width_columns, const 
     builder.add_sentence("No plan", verdict.headline, builder.room());
     return builder.take();
   }
+  builder.add_sentence("Decision", verdict.decision, kMostDecisionLines);
   builder.add_sentence(report.runs.size() == 1 ? "Plan" : "Best plan", verdict.headline, kMostHeadlineLines);
   builder.add_sentence("Cost", verdict.cost, kMostSentenceLines);
   builder.add_sentence("Why", verdict.why, kMostSentenceLines);

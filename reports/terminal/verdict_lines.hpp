@@ -8,7 +8,7 @@
 
 namespace packsim::formats_detail {
 
-inline constexpr std::size_t kVerdictLines = 20;
+inline constexpr std::size_t kVerdictLines = 23;
 
 struct VerdictText {
   std::vector<std::string> lines;     ///< at most kVerdictLines

@@ -28,16 +28,23 @@ const StrategyResult* at_given_plan(const Report& report, const StrategyResult& 
 
 }  // namespace
 
-std::string split_sentence(const Report& report, const StrategyResult& best) {
+std::optional<GainSplit> gain_split(const Report& report, const StrategyResult& best) {
   const StrategyResult* baseline = baseline_run(report);
-  if (baseline == nullptr || baseline == &best || !baseline->search || !is_comparable(*baseline)) return "";
+  if (baseline == nullptr || !baseline->search || !is_comparable(*baseline)) return std::nullopt;
   const StrategyResult* given = at_given_plan(report, *baseline);
-  if (given == nullptr || given->times->gpu_days <= baseline->times->gpu_days) return "";
-  const double by_plan = given->times->gpu_days - baseline->times->gpu_days;
-  const double by_packing = baseline->times->gpu_days - best.times->gpu_days;
+  if (given == nullptr || given->times->gpu_days <= baseline->times->gpu_days) return std::nullopt;
+  return GainSplit{.given = given,
+                   .by_plan_gpu_days = given->times->gpu_days - baseline->times->gpu_days,
+                   .by_packing_gpu_days = baseline->times->gpu_days - best.times->gpu_days};
+}
+
+std::string split_sentence(const Report& report, const StrategyResult& best) {
+  const std::optional<GainSplit> split = gain_split(report, best);
+  if (!split || baseline_run(report) == &best) return "";
   return fmt::format(
       " Of what it saves against {}, {} GPU-days, {} come from a better plan and {} from packing.",
-      printable_name(given->name), quantity(by_plan + by_packing), quantity(by_plan), quantity(by_packing));
+      printable_name(split->given->name), quantity(split->gpu_days()), quantity(split->by_plan_gpu_days),
+      quantity(split->by_packing_gpu_days));
 }
 
 }  // namespace packsim::formats_detail

@@ -1,5 +1,8 @@
 #include "reports/verdict/verdict.hpp"
 
+#include <algorithm>
+#include <utility>
+
 #include "models/plan/plan_text.hpp"
 #include "reports/tables/comparable_runs.hpp"
 #include "reports/text/numbers.hpp"
@@ -41,6 +44,9 @@ Verdict verdict(const Report& report) {
     return verdict;
   }
   verdict.best = best->name;
+  Decision decision = decide(report, *best);
+  verdict.advised = decision.run->name;
+  verdict.decision = std::move(decision.sentence);
   verdict.headline = best_headline(report, *best);
   verdict.cost = cost_sentence(*best) + trainer_sentence(report, *best);
   verdict.settings = plan_text(best->plan) + ".";
@@ -60,8 +66,11 @@ std::vector<std::vector<std::string>> setting_rows(const Verdict& verdict) {
   if (verdict.groups.empty()) return {};
   std::vector<std::vector<std::string>> rows = {
       {"packs up to", "SP", "CP", "GC layers", "ZeRO", "DP ranks", "micro-batches"}};
+  const auto has_packs = [](const ShownGroup& shown) { return shown.group.packs > 0; };
+  const bool any_has_packs = std::ranges::any_of(verdict.groups, has_packs);
   for (const ShownGroup& shown : verdict.groups) {
     const PlannedGroup& group = shown.group;
+    if (any_has_packs && !has_packs(shown)) continue;  // it trains nothing
     rows.push_back({shown.capacity, grouped(group.sequence.ulysses), grouped(group.sequence.ring),
                     shown.gc_layers, grouped(group.zero_stage), grouped(group.n_dp_ranks),
                     group.micro_batches_per_rank ? grouped(*group.micro_batches_per_rank) : "varies"});

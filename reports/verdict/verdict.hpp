@@ -31,6 +31,9 @@ struct Verdict {
   std::string best;
   std::string
       other;  ///< the run that it is compared with: the baseline, or the next one; empty if there is none
+  /// The run to choose: the best one or, where a simpler one cannot be told apart from it, the simplest.
+  std::string advised;
+  std::string decision;  ///< which run to choose and why; empty where there is no choice, or no interval
   std::string headline;  ///< the best run, and how much faster than the baseline, or why there is none
   std::string cost;      ///< GPU-days, wall time, money, and how near that is to the lower bound
   std::string why;       ///< where the best run saves time

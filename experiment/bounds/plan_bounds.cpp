@@ -51,7 +51,8 @@ std::optional<LowerBound> PlanBounds::least(std::span<const ParallelPlan> plans,
                                             std::span<const LengthCount> lengths) {
   if (plans.size() == 1) return at(plans.front(), lengths);
   constexpr std::int64_t kAnyLength = std::numeric_limits<std::int64_t>::max();
-  GroupOptions options(scenario_, lengths.back().length_tokens, kAnyLength);
+  const std::int64_t longest_tokens = lengths.back().length_tokens;
+  GroupOptions options(scenario_, longest_tokens, longest_tokens, kAnyLength);
   WorkFloors floors(lengths, true, pricers_);
   const std::vector<AlikePlans> all = alike_plans(plans);
   std::vector<ParallelPlan> bases;

@@ -89,7 +89,7 @@ class Search {
     const std::int64_t longest = lengths_tokens.empty() ? 1 : *std::ranges::max_element(lengths_tokens);
     longest_tokens_ = std::max<std::int64_t>(1, std::min(longest, spec.longest_tokens.value_or(longest)));
     for (const std::int32_t length : lengths_tokens) n_tokens_ += length;
-    options_.emplace(scenario_, longest_tokens_, most_above_share());
+    options_.emplace(scenario_, longest_tokens_, longest_packed_tokens(), most_above_share());
     bases_ = base_plans(scenario_, spec_);
     rivals_ = rival_specs(scenario_, spec_);
   }
@@ -142,6 +142,15 @@ class Search {
   }
 
  private:
+  std::int64_t longest_packed_tokens() const {
+    if (spec_.over_long != OverLong::drop) return longest_tokens_;
+    std::int64_t longest = 1;
+    for (const std::int32_t length : lengths_tokens_) {
+      if (length <= longest_tokens_) longest = std::max<std::int64_t>(longest, length);
+    }
+    return longest;
+  }
+
   // Packs may be longer than a rank's share of an iteration if there are so few iterations that each may be a
   // little larger, or if so few samples fill a pack that many of its tokens may stay free.
   std::int64_t most_above_share() const {

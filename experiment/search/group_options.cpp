@@ -18,16 +18,19 @@ constexpr std::int64_t kMostOfShare = 4;
 constexpr std::int64_t kMostOfShareByDepth = 2;
 
 GroupOption make_option(const Scenario& scenario, const ParallelPlan& base,
-                        const SequenceParallelism& sequence, std::int64_t capacity_tokens) {
+                        const SequenceParallelism& sequence, std::int64_t capacity_tokens,
+                        std::int64_t longest_packed_tokens) {
   GroupOption option{.group = {.capacity_tokens = capacity_tokens, .sequence = sequence, .gc_layers = {}}};
   const int n_ranks = packed_gpus(base) / sequence.gpus_per_pack();
   // Plans with more micro-batches than a rank may have are refused when they are tried.
   const std::int64_t n_that_fit = scenario.training.tokens_per_iteration / (n_ranks * capacity_tokens);
   const int n_micro_batches = static_cast<int>(std::clamp<std::int64_t>(n_that_fit, 1, kMostMicroBatches));
   const PlannedGroup full = plan_group(scenario, base, option.group, capacity_tokens, n_micro_batches);
+  const std::int64_t least_tokens = std::min(capacity_tokens, longest_packed_tokens);
+  option.fits = full.fits_with_margin;
+  option.may_fit = option.fits || plan_group(scenario, base, option.group, least_tokens, 1).fits_with_margin;
   option.group.gc_layers = full.gc_layers;
   option.plan = group_plan(base, option.group, full.gc_layers);
-  option.fits = full.fits_with_margin;
   option.fill_factor = 1 + fill_rounds(base) / n_micro_batches;
   return option;
 }
@@ -41,7 +44,8 @@ const GroupOption& GroupOptions::of(const ParallelPlan& base, const SequencePara
     return one.group.capacity_tokens == capacity_tokens && one.group.sequence == sequence;
   });
   if (known != options.end()) return *known;
-  return options.emplace_back(make_option(scenario_, base, sequence, capacity_tokens));
+  return options.emplace_back(
+      make_option(scenario_, base, sequence, capacity_tokens, longest_packed_tokens_));
 }
 
 std::vector<SequenceParallelism> GroupOptions::sequences(const ParallelPlan& base) const {

@@ -22,7 +22,9 @@ inline std::int64_t round_up_to(std::int64_t value, std::int64_t multiple) {
 struct GroupOption {
   GroupSpec group;
   ParallelPlan plan = {};
-  bool fits = true;
+  bool fits = true;  ///< whether full packs fit in memory
+  /// Whether a pack of the longest sample alone fits, in a micro-batch of its own.
+  bool may_fit = true;
   /// Factor of filling and draining a pipeline on the time of an iteration of full packs; 1 without one.
   double fill_factor = 1;
   /// Whether full packs make up an iteration of the size asked for.
@@ -38,11 +40,14 @@ enum class Sharing : std::uint8_t { ulysses, node, ring };
 /// The groups that a search may choose from. They are the same for all strategies, so each is made once.
 class GroupOptions {
  public:
-  /// longest_tokens: the longest sample. most_above_share_tokens: packs of up to this length may be longer
-  /// than a rank's share of an iteration. The scenario is kept by reference.
-  GroupOptions(const Scenario& scenario, std::int64_t longest_tokens, std::int64_t most_above_share_tokens)
+  /// longest_tokens: the longest sample that packs have to hold. longest_packed_tokens: the longest one that
+  /// is packed; it is shorter where longer ones are dropped. most_above_share_tokens: packs of up to this
+  /// length may be longer than a rank's share of an iteration. The scenario is kept by reference.
+  GroupOptions(const Scenario& scenario, std::int64_t longest_tokens, std::int64_t longest_packed_tokens,
+               std::int64_t most_above_share_tokens)
       : scenario_(scenario),
         longest_tokens_(longest_tokens),
+        longest_packed_tokens_(longest_packed_tokens),
         most_above_share_tokens_(most_above_share_tokens) {}
 
   const Scenario& scenario() const { return scenario_; }
@@ -65,6 +70,7 @@ class GroupOptions {
  private:
   const Scenario& scenario_;
   std::int64_t longest_tokens_;
+  std::int64_t longest_packed_tokens_;
   std::int64_t most_above_share_tokens_;
   // References to elements stay valid.
   std::unordered_map<ParallelPlan, std::deque<GroupOption>, PlanHash> made_;

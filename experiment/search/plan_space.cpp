@@ -168,7 +168,7 @@ void add_one_group(const StrategySpec& spec, const ParallelPlan& base,
     if (!is_right_length && !forms_iterations(spec)) continue;
     if (need_no_saving({&one, 1}, simpler, options)) continue;
     // With all samples, what counts is whether the packs fit that are made of them.
-    if (!one.fits && !(one.is_above_share && floors.are_of_all_samples())) {
+    if (!(one.is_above_share && floors.are_of_all_samples() ? one.may_fit : one.fits)) {
       ++space.n_too_large;
       continue;
     }
@@ -333,7 +333,9 @@ std::optional<PlanCandidate> with_packs(const PlanCandidate& candidate, const Pa
   for (const GroupSpec& group : groups)
     made.push_back(options.of(base, group.sequence, group.capacity_tokens));
   // With all samples, what counts is whether the packs fit that are made of them.
-  if (!floors.are_of_all_samples() && !std::ranges::all_of(made, &GroupOption::fits)) return std::nullopt;
+  const bool may_fit =
+      floors.are_of_all_samples() ? made.back().may_fit : std::ranges::all_of(made, &GroupOption::fits);
+  if (!may_fit) return std::nullopt;
   PlanCandidate changed = candidate;
   changed.is_usual = false;
   changed.spec.plan = base;

@@ -34,11 +34,13 @@ class Near {
         prices_(scenario_),
         pricers_(prices_.lend()),
         floors(counts_, true, *pricers_),
-        options(scenario_, kLongestTokens, 0),
+        options(scenario_, kLongestTokens, kLongestTokens, 0),
         bases(base_plans(scenario_, scenario_.strategies.front())) {
     plan.spec = scenario_.strategies.front();
     plan.spec.plan = root_of(bases.front());
   }
+
+  const Scenario& scenario() const { return scenario_; }
 
   std::vector<std::vector<std::int64_t>> lengths() const {
     std::vector<std::vector<std::int64_t>> all;
@@ -141,4 +143,20 @@ TEST_CASE("Other strategies have the same packs, their own order and options, an
   const StrategySpec& sorted = near.space.candidates[1].spec;
   CHECK(sorted.strategy == "sorted");
   CHECK(sorted.options.find("batch_samples") != nullptr);
+}
+
+TEST_CASE("Packs may fit if the longest sample that is packed does") {
+  const Near near("", "hbp");
+  constexpr std::int64_t kLongPack = 1 << 20;  // inputs of 32 layers: 32 x 1 M x 4 096 x 2 bytes = 275 GB
+  const auto option = [&](int zero_stage, std::int64_t longest_packed_tokens) {
+    ParallelPlan plan = root_of(near.bases.front());
+    plan.zero_stage = zero_stage;
+    GroupOptions options(near.scenario(), kLongPack, longest_packed_tokens, 0);
+    return options.of(plan, {}, kLongPack);
+  };
+  CHECK_FALSE(option(3, kLongestTokens).fits);
+  CHECK(option(3, kLongestTokens).may_fit);
+  CHECK_FALSE(option(3, kLongPack).may_fit);
+  // The states of 8 G parameters take 16 bytes of each, 128 of 80 GB.
+  CHECK_FALSE(option(0, kLongestTokens).may_fit);
 }

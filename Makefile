@@ -70,8 +70,8 @@ hardware-profiles: build ## Fit the shipped hardware profiles, and PyTorch's, ag
 	calibration/data/fit_profiles.sh build/packsim
 
 plans: build ## Write the shipped measurement plans again
-	build/packsim calibrate plan --quick --out calibration/plans/quick.txt
-	build/packsim calibrate plan --out calibration/plans/full.txt
+	build/packsim calibrate plan --quick --out calibration/plans/quick.txt --force
+	build/packsim calibrate plan --out calibration/plans/full.txt --force
 
 FOLDER ?= plan_files
 NUMBER ?= 50

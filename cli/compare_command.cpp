@@ -9,7 +9,6 @@
 #include "cli/commands.hpp"
 #include "cli/shared/bus_error_guard.hpp"
 #include "cli/shared/free_memory.hpp"
-#include "cli/shared/interrupts.hpp"
 #include "cli/shared/member_check.hpp"
 #include "cli/shared/normaliser_option.hpp"
 #include "cli/shared/print.hpp"
@@ -107,8 +106,15 @@ void warn_of_data_order(const CompareArguments& arguments, const Scenario& scena
       arguments.write_plan);
 }
 
+void expect_outputs(const CompareArguments& arguments, const Outputs& outputs) {
+  std::vector<std::string> names;
+  for (const ReportFormat& format : report_formats()) names.emplace_back(format.file_name);
+  outputs.expect({arguments.write_plan}, arguments.out, names);
+}
+
 Report run(const CompareArguments& arguments, const CommandContext& context) {
   Scenario scenario = load_scenario(arguments.scenario, context);
+  expect_outputs(arguments, context.outputs);
   Progress progress(arguments.quiet);
   RunOptions options{.n_threads = arguments.threads,
                      .level = arguments.level == "op" ? Level::op : Level::step,
@@ -132,7 +138,7 @@ Report run(const CompareArguments& arguments, const CommandContext& context) {
       progress.say("writing " + arguments.write_plan);
       const auto bytes =
           plan_file_of(scenario, spec, plan, lengths_tokens, context.version, arguments.normaliser);
-      write_output(arguments.write_plan, bytes);
+      context.outputs.write(arguments.write_plan, bytes);
     };
   }
   return compare_strategies(scenario, options);
@@ -161,10 +167,7 @@ void compare(const CompareArguments& arguments, const CommandContext& context) {
   report.manifest.command = context.command_line;
   report.total_s = watch.seconds();
   report.peak_memory_bytes = peak_memory_bytes();
-  {
-    const WholeOutputs whole;
-    write_report(report, arguments.out);
-  }
+  context.outputs.write(arguments.out, report_files(report));
 
   if (arguments.json) {
     print_exact(to_json(report) + "\n");
@@ -177,7 +180,7 @@ void compare(const CompareArguments& arguments, const CommandContext& context) {
   }
 }
 
-void add_report_options(CLI::App& command, CompareArguments& arguments) {
+void add_report_options(CLI::App& command, CompareArguments& arguments, Outputs& outputs) {
   add_scenario_argument(command, arguments.scenario);
   command
       .add_option("--out", arguments.out, "Folder for report.json, report.csv, report.html and charts.json")
@@ -190,6 +193,7 @@ void add_report_options(CLI::App& command, CompareArguments& arguments) {
       ->check(member_check({"step", "op"}))
       ->capture_default_str();
   add_table_options(command, arguments.table);
+  outputs.add_force_option(command);
   command.add_flag("--json", arguments.json, "Print report.json on stdout instead of the table");
   command.add_flag("--quiet", arguments.quiet, "Print nothing but errors, and the JSON with --json");
 }
@@ -200,7 +204,7 @@ void add_compare_command(CLI::App& app, const CommandContext& context) {
   auto arguments = std::make_shared<CompareArguments>();
   CLI::App* command =
       app.add_subcommand("compare", "Pack and simulate every strategy of a scenario, and compare them");
-  add_report_options(*command, *arguments);
+  add_report_options(*command, *arguments, context.outputs);
   command->add_option("--strategy", arguments->strategies,
                       "Only this strategy of the scenario (may be repeated)");
   command
@@ -214,7 +218,7 @@ void add_compare_command(CLI::App& app, const CommandContext& context) {
 void add_run_command(CLI::App& app, const CommandContext& context) {
   auto arguments = std::make_shared<CompareArguments>();
   CLI::App* command = app.add_subcommand("run", "Pack and simulate one strategy of a scenario");
-  add_report_options(*command, *arguments);
+  add_report_options(*command, *arguments, context.outputs);
   CLI::Option* strategy =
       command->add_option("--strategy", arguments->strategies, "Name of the strategy in the scenario")
           ->expected(1);

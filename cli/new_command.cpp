@@ -6,14 +6,12 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
-#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <stdexcept>
 #include <string>
 
 #include "cli/commands.hpp"
-#include "cli/shared/interrupts.hpp"
 #include "cli/shared/job_options.hpp"
 #include "cli/shared/member_check.hpp"
 #include "cli/shared/print.hpp"
@@ -48,13 +46,10 @@ std::string ask(const std::string& question, const std::string& fallback) {
   }
 }
 
-namespace fs = std::filesystem;
-
 struct NewArguments {
   JobOptions job;
   std::string gpu;
   std::string out = "my.json";
-  bool force = false;
 };
 
 // The cluster type of the GPU's name, or else the first that has it.
@@ -130,13 +125,6 @@ void ask_for_training(const CLI::App& command, NewArguments& arguments) {
   if (is_open("--out")) arguments.out = ask("Scenario file to write", arguments.out);
 }
 
-void refuse_existing(const NewArguments& arguments) {
-  std::error_code ignored;
-  if (arguments.force || !fs::exists(arguments.out, ignored)) return;
-  throw std::invalid_argument(
-      fmt::format("--out: expected a new file (or --force), got {}, which exists", arguments.out));
-}
-
 void write_new(const CLI::App& command, NewArguments arguments, const CommandContext& context) {
   const bool asks = arguments.job.lengths.empty() && can_ask();
   if (asks) ask_for_job(command, arguments);
@@ -149,8 +137,7 @@ void write_new(const CLI::App& command, NewArguments arguments, const CommandCon
   if (!arguments.gpu.empty()) arguments.job.cluster = cluster_with(arguments.gpu, data);
   const JobFiles files = read_job_files(arguments.job, data);
   if (asks) ask_for_training(command, arguments);
-  refuse_existing(arguments);
-  write_output(arguments.out, new_scenario(new_job(arguments.job, files, arguments.out)));
+  context.outputs.write(arguments.out, new_scenario(new_job(arguments.job, files, arguments.out)));
   print_out(
       "Wrote {}. Change what does not fit your job; its comments say what each key means.\nNext: {} compare "
       "{}\n",
@@ -179,7 +166,7 @@ void add_new_command(CLI::App& app, const CommandContext& context) {
   add_job_options(*command, a->job);
   command->add_option("--price", a->job.price, "What an hour of one GPU costs")->check(CLI::PositiveNumber);
   command->add_option("--out", a->out, "File to write")->capture_default_str();
-  command->add_flag("--force", a->force, "Replace a file that exists");
+  context.outputs.add_force_option(*command);
   command->callback([a, command, context] { write_new(*command, *a, context); });
 }
 

@@ -9,7 +9,6 @@
 #include <optional>
 
 #include "cli/commands.hpp"
-#include "cli/shared/interrupts.hpp"
 #include "cli/shared/member_check.hpp"
 #include "cli/shared/normaliser_option.hpp"
 #include "cli/shared/print.hpp"
@@ -17,7 +16,6 @@
 #include "cli/strategy_options.hpp"
 #include "experiment/plans/require_packs.hpp"
 #include "experiment/plans/stopwatch.hpp"
-#include "files/write_file.hpp"
 #include "packing/options/shared_options.hpp"
 #include "packing/pack.hpp"
 #include "packing/schedule/metrics.hpp"
@@ -250,13 +248,20 @@ void write_plan(const PackArguments& arguments, const PackOutcome& outcome,
                                  .sequence = {},
                                  .loss_tokens = loss_tokens,
                                  .facts = facts});
-  write_output(arguments.plan, bytes);
+  context.outputs.write(arguments.plan, bytes);
+}
+
+void expect_outputs(const PackArguments& arguments, const Outputs& outputs) {
+  std::vector<std::string> names;
+  if (!arguments.out.empty()) names = {"packs.csv", "packs.json"};
+  outputs.expect({arguments.plan}, arguments.out, names);
 }
 
 void run_pack(const PackArguments& arguments, const CommandContext& context) {
   Progress progress(arguments.quiet);
   progress.say("reading lengths");
   const std::vector<std::int32_t> lengths_tokens = read_lengths(arguments.lengths);
+  expect_outputs(arguments, context.outputs);
   progress.say("packing");
   const PackOutcome outcome = pack_and_measure(arguments, lengths_tokens);
   // File names may hold bytes that are not UTF-8; JSON may not.
@@ -264,10 +269,8 @@ void run_pack(const PackArguments& arguments, const CommandContext& context) {
       to_json(arguments, outcome).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
       "\n";
   if (!arguments.out.empty()) {
-    const std::string csv = packs_csv(outcome.packing);
-    const WholeOutputs whole;
-    write_file(arguments.out, "packs.csv", csv);
-    write_file(arguments.out, "packs.json", summary);
+    context.outputs.write(arguments.out,
+                          {{"packs.csv", packs_csv(outcome.packing)}, {"packs.json", summary}});
   }
   if (!arguments.plan.empty()) {
     progress.say("writing " + arguments.plan);
@@ -371,6 +374,7 @@ void add_pack_command(CLI::App& app, const CommandContext& context) {
   command->add_option("--epochs", a->epochs, "Epochs of the schedule")
       ->check(CLI::Range(1, 1 << 16))
       ->capture_default_str();
+  context.outputs.add_force_option(*command);
   command->add_flag("--json", a->json, "Print packs.json on stdout instead of the table");
   command->add_flag("--quiet", a->quiet, "Print nothing but errors, and the JSON with --json");
   command->callback([a, command, context] {

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "cli/commands.hpp"
-#include "cli/shared/interrupts.hpp"
 #include "cli/shared/print.hpp"
 #include "files/read_file.hpp"
 #include "files/text/printable.hpp"
@@ -41,7 +40,7 @@ PlanningData planning_data(const PageArguments& arguments) {
 
 }  // namespace
 
-void add_page_command(CLI::App& app, const CommandContext&) {
+void add_page_command(CLI::App& app, const CommandContext& context) {
   auto arguments = std::make_shared<PageArguments>();
   CLI::App* command = app.add_subcommand(
       "page", "Write a page on which to pick a cluster among the points of a sweep or a recommendation");
@@ -51,9 +50,12 @@ void add_page_command(CLI::App& app, const CommandContext&) {
                       "sweep, the points");
   command->add_option("--out", arguments->out, "HTML file, which needs no other file and no network")
       ->capture_default_str();
+  context.outputs.add_force_option(*command);
   command->add_flag("--quiet", arguments->quiet, "Print nothing but errors");
-  command->callback([arguments] {
-    write_output(arguments->out, planning_page(planning_data(*arguments)));
+  command->callback([arguments, context] {
+    const PlanningData data = planning_data(*arguments);
+    context.outputs.expect({arguments->out});
+    context.outputs.write(arguments->out, planning_page(data));
     if (!arguments->quiet) print_out("{}\n", printable(arguments->out));
   });
 }

@@ -11,10 +11,8 @@
 
 #include "cli/commands.hpp"
 #include "cli/plot/draw_charts.hpp"
-#include "cli/shared/interrupts.hpp"
 #include "cli/shared/member_check.hpp"
 #include "cli/shared/print.hpp"
-#include "files/write_file.hpp"
 #include "reports/saved/chart_spec.hpp"
 #include "scenarios/loader/json/suggest.hpp"
 
@@ -126,7 +124,7 @@ std::vector<std::pair<std::string, std::string>> specs_of(const PlotArguments& a
   return specs;
 }
 
-void write_charts(const PlotArguments& arguments, const SavedCharts& charts) {
+void write_charts(const PlotArguments& arguments, const SavedCharts& charts, Outputs& outputs) {
   if (arguments.chart != kAllCharts) charts.find(arguments.chart);
   if (arguments.out.empty()) {
     throw std::invalid_argument(fmt::format(
@@ -136,6 +134,12 @@ void write_charts(const PlotArguments& arguments, const SavedCharts& charts) {
   const std::string format = format_of(arguments);
   check_plot(arguments, format);
   const auto specs = specs_of(arguments, charts);
+  const bool is_all = arguments.chart == kAllCharts;
+  const fs::path folder = is_all ? fs::path(arguments.out) : fs::path(arguments.out).parent_path();
+  std::vector<std::string> names;
+  for (const auto& [name, spec] : specs)
+    names.push_back(is_all ? name + "." + format : fs::path(arguments.out).filename().string());
+  if (arguments.out != kStandardOutput) outputs.expect({}, folder.string(), names);
   std::vector<std::string> pictures;
   if (format == "json") {
     for (const auto& [name, spec] : specs) pictures.push_back(spec);
@@ -145,28 +149,25 @@ void write_charts(const PlotArguments& arguments, const SavedCharts& charts) {
                            arguments.python);
   }
   if (arguments.out == kStandardOutput) return print_exact(pictures.front());
-  const WholeOutputs whole;
-  for (std::size_t i = 0; i < specs.size(); ++i) {
-    const std::string path = arguments.chart == kAllCharts
-                                 ? (fs::path(arguments.out) / (specs[i].first + "." + format)).string()
-                                 : arguments.out;
-    write_file(path, pictures[i]);
-    if (!arguments.quiet) print_out("{}\n", path);
-  }
+  std::vector<Outputs::Text> files;
+  for (std::size_t i = 0; i < specs.size(); ++i) files.emplace_back(names[i], std::move(pictures[i]));
+  outputs.write(folder.string(), files);
+  if (arguments.quiet) return;
+  for (const std::string& name : names) print_out("{}\n", (folder / name).string());
 }
 
-void plot(const PlotArguments& arguments) {
+void plot(const PlotArguments& arguments, Outputs& outputs) {
   const SavedCharts charts = load_charts(arguments.report);
   if (arguments.chart.empty()) {
     list_charts(arguments, charts);
   } else {
-    write_charts(arguments, charts);
+    write_charts(arguments, charts, outputs);
   }
 }
 
 }  // namespace
 
-void add_plot_command(CLI::App& app, const CommandContext&) {
+void add_plot_command(CLI::App& app, const CommandContext& context) {
   auto arguments = std::make_shared<PlotArguments>();
   CLI::App* command = app.add_subcommand(
       "plot", "Write charts of a report as SVG, PNG or Vega-Lite files; without --chart, list them");
@@ -192,9 +193,10 @@ void add_plot_command(CLI::App& app, const CommandContext&) {
   command->add_option("--python", arguments->python,
                       "Python that has vl-convert-python, which draws svg and png; else $PACKSIM_PYTHON, one "
                       "beside the program, or python3");
+  context.outputs.add_force_option(*command);
   command->add_flag("--json", arguments->json, "List the charts as JSON");
   command->add_flag("--quiet", arguments->quiet, "Print nothing but errors");
-  command->callback([arguments] { plot(*arguments); });
+  command->callback([arguments, context] { plot(*arguments, context.outputs); });
 }
 
 }  // namespace packsim

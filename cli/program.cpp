@@ -88,10 +88,12 @@ std::string extra_mistake(CLI::App& app) {
 }
 
 int run_commands(int argc, char** argv) {
+  Outputs outputs;
   const CommandContext context{.command_line = quoted_command_line(argc, argv),
                                .version = build_version(),
                                .program = argc > 0 ? shell_quoted(argv[0]) : "packsim",
-                               .data_root = find_data_root("/proc/self/exe")};
+                               .data_root = find_data_root("/proc/self/exe"),
+                               .outputs = outputs};
   const KeptInputs kept_inputs;
   CLI::App app(
       "packsim: how should mixed-length data be packed and parallelised on these GPUs, and what will it "

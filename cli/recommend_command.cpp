@@ -27,8 +27,8 @@
 #include "cli/shared/scenario_argument.hpp"
 #include "cli/shared/terminal.hpp"
 #include "experiment/compare_strategies.hpp"
+#include "files/inputs.hpp"
 #include "files/text/printable.hpp"
-#include "files/write_file.hpp"
 #include "recommend/recommendation_points.hpp"
 #include "recommend/recommendation_text.hpp"
 #include "recommend/sensitivity.hpp"
@@ -105,13 +105,31 @@ Scenario on_cluster(const RecommendArguments& arguments, const CommandContext& c
   return load_scenario(changed, context, MistakenStrategies::leave_out);
 }
 
+constexpr const char* kAnswer = "recommendation.json";
+constexpr const char* kPage = "planning.html";
+constexpr const char* kScenario = "scenario.json";
+constexpr const char* kSchedule = "schedule.plan";
+constexpr const char* kSettings = "settings/";
+
+void expect_outputs(const RecommendArguments& arguments, bool has_data, const CommandContext& context) {
+  if (arguments.out.empty()) return;
+  if (is_path(arguments.scenario.path)) keep_input(arguments.scenario.path);  // which is read later
+  std::vector<std::string> names = {kAnswer, kPage, kScenario, kSchedule};
+  for (const std::string& name : all_settings_names({.root = context.data_root}))
+    names.push_back(kSettings + name);
+  if (has_data)
+    std::ranges::copy(job_names(arguments.scenario.path, arguments.data), std::back_inserter(names));
+  context.outputs.expect({}, arguments.out, names);
+}
+
 // The plan of the best run in the words of trainers.
-void write_settings(const std::string& folder, const Recommendation& found, const Scenario& scenario,
-                    const DataPaths& data) {
+void add_settings(const Recommendation& found, const Scenario& scenario, const DataPaths& data,
+                  std::vector<Outputs::Text>& texts) {
   const Candidate& best = found.candidates[found.ranking.front()];
   const auto run = std::ranges::find(found.report.runs, best.strategy, &StrategyResult::name);
   const TrainerJob job = trainer_job(found.report.manifest, *run, scenario.model, scenario.cluster.nodes);
-  for (const auto& [file, text] : all_settings(scenario, job, data)) write_file(folder + file, text);
+  for (auto& [file, text] : all_settings(scenario, job, data))
+    texts.emplace_back(kSettings + file, std::move(text));
 }
 
 // What a trainer and a colleague need of the best cluster. Says which files there are.
@@ -120,28 +138,30 @@ std::string write_answer(const RecommendArguments& arguments, const CommandConte
   const std::string folder = arguments.out + "/";
   const WholeOutputs whole;
   const std::string answer = recommendation_json(found, sensitivities, context.version);
-  write_file(folder + "recommendation.json", answer);
-  PlanningData planning = recommendation_points(folder + "recommendation.json", answer);
+  PlanningData planning = recommendation_points(folder + kAnswer, answer);
   if (!found.ranking.empty()) planning.title = found.report.manifest.scenario_name;
-  write_file(folder + "planning.html", planning_page(planning));
+  std::vector<Outputs::Text> texts = {{kAnswer, answer}, {kPage, planning_page(planning)}};
   const auto written = [&](const std::string& files) {
     return formats_detail::wrapped(fmt::format("Written: {}{}", printable(folder), files),
                                    terminal_width_columns(), 2);
   };
-  std::string files = "recommendation.json, planning.html";
-  if (found.ranking.empty()) return written(files);
+  std::string files = fmt::format("{}, {}", kAnswer, kPage);
+  if (found.ranking.empty()) {
+    context.outputs.write(folder, texts);
+    return written(files);
+  }
   const Candidate& best = found.candidates[found.ranking.front()];
   const Scenario scenario =
       on_cluster(arguments, context, settings_of(found.question.offers[best.offer], best.nodes));
   const DataPaths data{.root = context.data_root};
-  write_file(folder + "scenario.json",
-             moved_scenario(scenario, folder + "scenario.json", data).dump(2) + "\n");
-  write_settings(folder + "settings/", found, scenario, data);
-  files += ", scenario.json, settings/";
+  texts.emplace_back(kScenario, moved_scenario(scenario, folder + kScenario, data).dump(2) + "\n");
+  add_settings(found, scenario, data, texts);
+  context.outputs.write(folder, texts);
+  files += fmt::format(", {}, {}", kScenario, kSettings);
   if (keeps_data_order(scenario.lengths)) {
-    write_file(folder + "schedule.plan",
-               schedule_file_of(scenario, best.strategy, context.version, arguments.normaliser));
-    return written(files + ", schedule.plan");
+    context.outputs.write(folder, kSchedule,
+                          schedule_file_of(scenario, best.strategy, context.version, arguments.normaliser));
+    return written(fmt::format("{}, {}", files, kSchedule));
   }
   return written(files) +
          "No schedule is written: the scenario's samples are not in the order of the data set. With\n"
@@ -170,8 +190,9 @@ void run_recommend(const CLI::App& command, RecommendArguments arguments, const 
   }
   // Before data are measured, which may take long.
   const Question question = question_of(arguments, offers, context);
+  if (has_data && arguments.out.empty()) arguments.out = "packsim-recommendation";
+  expect_outputs(arguments, has_data, context);
   if (has_data) {
-    if (arguments.out.empty()) arguments.out = "packsim-recommendation";
     arguments.scenario.path =
         write_job_of_data(arguments.scenario.path, arguments.data, offers, arguments.out + "/", context);
   }
@@ -268,6 +289,7 @@ void add_recommend_command(CLI::App& app, const CommandContext& context) {
   command->add_flag("--all", arguments->all, "Simulate also the clusters that cannot be the answer");
   command->add_flag("--sensitivity", arguments->sensitivity,
                     "Say also what other links, memory and data would change, each planned anew");
+  context.outputs.add_force_option(*command);
   command->add_flag("--json", arguments->json, "Print JSON");
   command->add_flag("--quiet", arguments->quiet, "Print nothing but errors, and the JSON with --json");
   command->callback([arguments, command, context] { run_recommend(*command, *arguments, context); });

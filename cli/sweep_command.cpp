@@ -17,6 +17,8 @@
 #include "cli/shared/pythons.hpp"
 #include "cli/shared/terminal.hpp"
 #include "experiment/plans/stopwatch.hpp"
+#include "files/file_error.hpp"
+#include "files/inputs.hpp"
 #include "files/shell_quoted.hpp"
 #include "files/text/printable.hpp"
 #include "sweep/point_columns.hpp"
@@ -130,6 +132,22 @@ std::string where_text(const SweepArguments& arguments, int n_threads) {
   return fmt::format("on {} thread{}", n_threads, n_threads == 1 ? "" : "s");
 }
 
+// --force lets a new database replace another file, or the database of another sweep.
+template <typename Open>
+std::unique_ptr<SweepDatabase> open_first(const Open& open, const SweepArguments& arguments,
+                                          Outputs& outputs) {
+  for (const std::string& path : arguments.merged) keep_input(path);  // which are read later
+  if (is_kept_input(arguments.out)) throw std::invalid_argument(input_mistake(arguments.out));
+  try {
+    return open();
+  } catch (const UnusableFileError& error) {
+    if (!outputs.is_forced())
+      throw std::invalid_argument(fmt::format("{}\n--force replaces it", error.what()));
+  }
+  outputs.remove(arguments.out);
+  return open();
+}
+
 void sweep(const SweepArguments& arguments, const CommandContext& context) {
   const Stopwatch watch;
   const int n_threads = usable_threads(arguments.threads);
@@ -142,7 +160,7 @@ void sweep(const SweepArguments& arguments, const CommandContext& context) {
   const auto open = [&] {
     return std::make_unique<SweepDatabase>(arguments.out, facts, point_columns(grid));
   };
-  std::unique_ptr<SweepDatabase> database = open();
+  std::unique_ptr<SweepDatabase> database = open_first(open, arguments, context.outputs);
   for (const std::string& path : arguments.merged) {
     const WholeOutputs whole;
     database->merge(path);
@@ -222,6 +240,7 @@ void add_sweep_command(CLI::App& app, const CommandContext& context) {
       ->type_name("ADDRESS")
       ->excludes(shard)
       ->excludes(threads);
+  context.outputs.add_force_option(*command);
   command->add_flag("--quiet", arguments->quiet, "Print nothing but errors");
   command->callback([arguments, context] { sweep(*arguments, context); });
 }

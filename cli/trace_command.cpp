@@ -9,7 +9,6 @@
 
 #include "cli/commands.hpp"
 #include "cli/shared/free_memory.hpp"
-#include "cli/shared/interrupts.hpp"
 #include "cli/shared/print.hpp"
 #include "cli/shared/progress.hpp"
 #include "cli/shared/scenario_argument.hpp"
@@ -92,6 +91,7 @@ void print_trace(const TraceArguments& arguments, const StrategyTrace& trace, st
 void trace(const TraceArguments& arguments, const CommandContext& context) {
   const TracedIteration which = traced_iteration(arguments.iteration);
   const Scenario scenario = load_scenario(arguments.scenario, context);
+  context.outputs.expect({arguments.out});
   Progress progress(arguments.quiet);
   const StrategyTrace traced =
       trace_strategy(scenario, arguments.strategy, which,
@@ -113,7 +113,7 @@ void trace(const TraceArguments& arguments, const CommandContext& context) {
                       fmt::format("{}, {}, {}{}{}", scenario.name, arguments.strategy, iterations,
                                   what_if ? ", " : "", what_if.value_or("")),
                       arguments.ranks == 0 ? std::numeric_limits<int>::max() : arguments.ranks);
-  write_output(arguments.out, text);
+  context.outputs.write(arguments.out, text);
   if (arguments.quiet) return;
   if (what_if) print_out("WARNING {}\n", *what_if);
   print_trace(arguments, traced, text.size());
@@ -142,6 +142,7 @@ void add_trace_command(CLI::App& app, const CommandContext& context) {
       ->check(CLI::Range(0, std::numeric_limits<int>::max()))
       ->capture_default_str();
   command->add_option("--out", arguments->out, "File to write")->capture_default_str();
+  context.outputs.add_force_option(*command);
   command->add_flag("--quiet", arguments->quiet, "Print nothing but errors");
   command->callback([arguments, context] { trace(*arguments, context); });
 }

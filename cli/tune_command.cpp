@@ -7,7 +7,6 @@
 #include <set>
 
 #include "cli/commands.hpp"
-#include "cli/shared/interrupts.hpp"
 #include "cli/shared/member_check.hpp"
 #include "cli/shared/print.hpp"
 #include "cli/shared/progress.hpp"
@@ -160,12 +159,12 @@ TuneOutcome tune_by_simulation(const TuneArguments& arguments, const Scenario& s
 }
 
 void write_tuned(const TuneArguments& arguments, const Scenario& scenario, const TuneOutcome& outcome,
-                 const DataPaths& data) {
+                 const DataPaths& data, Outputs& outputs) {
   if (outcome.tuning.groups.empty())
     throw std::invalid_argument(fmt::format("--write-scenario: expected groups to write to {}, found none",
                                             arguments.write_scenario));
-  write_output(arguments.write_scenario,
-               tuned_scenario(scenario, outcome.tuning.groups, arguments.write_scenario, data));
+  outputs.write(arguments.write_scenario,
+                tuned_scenario(scenario, outcome.tuning.groups, arguments.write_scenario, data));
 }
 
 void run_tune(const TuneArguments& arguments, const CommandContext& context) {
@@ -178,6 +177,7 @@ void run_tune(const TuneArguments& arguments, const CommandContext& context) {
          ": /mixing: expected none for tune, which packs every sample once; compare packs the draws "
          "of a mixture"});
   }
+  context.outputs.expect({arguments.write_scenario});
   TuneOutcome outcome;
   {
     Progress progress(arguments.quiet);
@@ -206,7 +206,7 @@ void run_tune(const TuneArguments& arguments, const CommandContext& context) {
     print_out("{}\nTook {:.1f} s.\n", tune_text(scenario, outcome), watch.seconds());
   }
   if (arguments.write_scenario.empty()) return;
-  write_tuned(arguments, scenario, outcome, data);
+  write_tuned(arguments, scenario, outcome, data, context.outputs);
   if (!arguments.quiet && !arguments.json)
     print_out("Scenario: {0}, with strategy {1}. Compare it: packsim compare {0}\n", arguments.write_scenario,
               kTunedStrategy);
@@ -257,6 +257,7 @@ void add_tune_command(CLI::App& app, const CommandContext& context) {
       ->add_option("--write-scenario", arguments->write_scenario,
                    "Write the scenario, with a strategy hbp-tuned that has the chosen groups, to this file")
       ->excludes(write_template);
+  context.outputs.add_force_option(*command);
   CLI::Option* json =
       command->add_flag("--json", arguments->json, "Print JSON on stdout instead of the table");
   command->add_flag("--quiet", arguments->quiet, "Print nothing but errors, and the JSON with --json");

@@ -8,9 +8,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/shared/child_process.hpp"
-#include "cli/shared/interrupts.hpp"
 #include "cli/shared/print.hpp"
-#include "files/inputs.hpp"
 #include "files/read_file.hpp"
 #include "scenarios/loader/json/problems.hpp"
 #include "validation/any_stack_fit.hpp"
@@ -34,20 +32,19 @@ struct ValidateArguments {
   bool fit_stacks = false;
 };
 
-void write_profile(std::string_view name, const std::string& text, const DataPaths& data) {
+void write_profile(std::string_view name, const std::string& text, const DataPaths& data, Outputs& outputs) {
   const std::string path = fmt::format("{}/{}/{}.json", data.root, kProfileFiles.folder, name);
-  release_input(path);
-  write_output(path, text);
+  outputs.change(path, text);
   print_out("{}: written\n", path);
 }
 
-void fit_stacks(const DataPaths& data) {
+void fit_stacks(const DataPaths& data, Outputs& outputs) {
   const std::vector<PublishedStep> all = load_all_steps(data);
   for (const StepStack& stack : step_stacks()) {
     for (const StackProfile& profile : stack.profiles)
-      write_profile(profile.name, stack_profile_json(profile, all, data), data);
+      write_profile(profile.name, stack_profile_json(profile, all, data), data, outputs);
   }
-  write_profile(kAnyStackProfile, any_stack_profile_json(all, data), data);
+  write_profile(kAnyStackProfile, any_stack_profile_json(all, data), data, outputs);
 }
 
 std::vector<std::string> pages_at(const std::string& path) {
@@ -60,14 +57,13 @@ std::vector<std::string> pages_at(const std::string& path) {
   return pages;
 }
 
-void refresh_pages(const std::string& path, const std::vector<ValidationSet>& sets) {
+void refresh_pages(const std::string& path, const std::vector<ValidationSet>& sets, Outputs& outputs) {
   bool has_tables = false;
   for (const std::string& file : pages_at(path)) {
     const std::string page = read_file(file);
     if (page.find(kTablesBegin) == std::string::npos) continue;
     has_tables = true;
-    release_input(file);
-    write_output(file, with_tables(page, sets));
+    outputs.change(file, with_tables(page, sets));
   }
   if (!has_tables)
     throw std::invalid_argument(fmt::format("{}: expected a line that starts with {}", path, kTablesBegin));
@@ -84,17 +80,18 @@ void report_gate(const std::string& path, const std::vector<ValidationSet>& sets
 void validate_command(const ValidateArguments& arguments, const CommandContext& context) {
   const DataPaths data{.root = context.data_root};
   if (arguments.fit_stacks) {
-    fit_stacks(data);
+    fit_stacks(data, context.outputs);
     return;
   }
+  context.outputs.expect({arguments.write_gate});
   const std::vector<ValidationSet> sets = validate(arguments.sets, data);
   if (arguments.json) {
     print_exact(validation_json(sets));
   } else {
     print_out("{}", validation_text(sets));
   }
-  if (!arguments.markdown.empty()) refresh_pages(arguments.markdown, sets);
-  if (!arguments.write_gate.empty()) write_output(arguments.write_gate, gate_json(sets));
+  if (!arguments.markdown.empty()) refresh_pages(arguments.markdown, sets, context.outputs);
+  if (!arguments.write_gate.empty()) context.outputs.write(arguments.write_gate, gate_json(sets));
   if (!arguments.gate.empty()) report_gate(arguments.gate, sets);
 }
 
@@ -110,6 +107,7 @@ void add_validate_command(CLI::App& app, const CommandContext& context) {
   command->add_option(
       "--markdown", arguments->markdown,
       "Refresh the tables between marked lines in this page, or in every page of this folder, such as docs");
+  context.outputs.add_force_option(*command);
   command->add_flag("--json", arguments->json, "Print JSON");
   command->add_option(
       "--gate", arguments->gate,

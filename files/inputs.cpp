@@ -55,4 +55,13 @@ bool is_kept_input(const struct stat& status) {
   return inputs().files.contains({status.st_dev, status.st_ino});
 }
 
+bool is_kept_input(const std::string& path) {
+  struct stat status = {};
+  return ::stat(path.c_str(), &status) == 0 && is_kept_input(status);
+}
+
+std::string input_mistake(const std::string& path) {
+  return path + ": expected a file that is no input, got one that the command reads";
+}
+
 }  // namespace packsim

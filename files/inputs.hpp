@@ -24,5 +24,8 @@ void keep_input(const std::string& path);
 void release_input(const std::string& path);
 /// Whether it was read and is kept.
 bool is_kept_input(const struct stat& status);
+bool is_kept_input(const std::string& path);
+/// What is wrong with an output that is one.
+std::string input_mistake(const std::string& path);
 
 }  // namespace packsim

@@ -112,6 +112,10 @@ void replace_file(const std::string& path, const fs::path& target, const struct 
 
 }  // namespace
 
+bool names_open_descriptor(std::string_view path) {
+  return named_descriptor(path).has_value();
+}
+
 void write_file(const std::string& path, std::span<const std::byte> bytes, MissingFolder missing_folder) {
   if (const std::optional<int> open_descriptor = named_descriptor(path)) {
     return throw_if(write_all(*open_descriptor, bytes), path);
@@ -121,8 +125,7 @@ void write_file(const std::string& path, std::span<const std::byte> bytes, Missi
   if (!exists && errno != ENOENT) fail(path, errno);
   if (exists && S_ISDIR(status.st_mode)) fail(path, EISDIR);
   if (exists && !S_ISREG(status.st_mode)) return write_to_device(path, status.st_mode, bytes);
-  if (exists && is_kept_input(status))
-    throw std::invalid_argument(path + ": expected a file that is no input, got one that the command reads");
+  if (exists && is_kept_input(status)) throw std::invalid_argument(input_mistake(path));
   const fs::path target = behind_links(path);
   if (!exists && target.has_parent_path() && missing_folder == MissingFolder::create) {
     std::error_code error;

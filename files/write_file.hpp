@@ -32,4 +32,7 @@ void write_file(const std::string& path, std::string_view text,
 /// The same to `directory`/`name`.
 void write_file(const std::string& directory, std::string_view name, std::string_view text);
 
+/// Whether write_file() would write to an open descriptor, as it does for /dev/stdout.
+bool names_open_descriptor(std::string_view path);
+
 }  // namespace packsim

@@ -215,15 +215,15 @@ std::string shown(const std::string& text) {
   return printable(text.size() > kMost ? text.substr(0, kMost) + "..." : text);
 }
 
-std::string mismatch(const std::string& path, const std::string& fact, const std::string& known,
-                     const std::string& value) {
+UnusableFileError mismatch(const std::string& path, const std::string& fact, const std::string& known,
+                           const std::string& value) {
   if (fact == kVersionFact)
-    return fmt::format(
-        "{}: expected points of packsim {}, which is this one, got points of packsim {}: two versions may "
-        "compute different ones. Go on with that packsim, or compute all points anew into another file",
-        path, value, shown(known));
-  return fmt::format("{}: expected the sweep of this grid, got another one: its {} is {}, this one's {}",
-                     path, fact, shown(known), shown(value));
+    return {path, fmt::format("points of packsim {}, which is this one", value),
+            fmt::format("points of packsim {}: two versions may compute different ones. Go on with that "
+                        "packsim, or compute all points anew into another file",
+                        shown(known))};
+  return {path, "the sweep of this grid",
+          fmt::format("another one: its {} is {}, this one's {}", fact, shown(known), shown(value))};
 }
 
 }  // namespace
@@ -240,7 +240,7 @@ bool SweepDatabase::is_new(Connection& connection, const SweepFacts& facts) {
     statement.bind(1, fact);
     const Value held = statement.step() ? statement.value(0) : Value("none");
     const std::string known = std::holds_alternative<std::string>(held) ? std::get<std::string>(held) : "";
-    if (known != value) throw std::invalid_argument(mismatch(path, fact, known, value));
+    if (known != value) throw mismatch(path, fact, known, value);
   }
   return false;
 }

@@ -39,8 +39,8 @@ class SweepDatabase {
  public:
   /// Opens the database of this sweep, or makes it where there is no file.
   ///
-  /// Throws std::invalid_argument if the file is no such database or of another sweep, or if another process
-  /// writes to it; FileError where the machine will not open or write it.
+  /// Throws UnusableFileError if the file is no such database or of another sweep; std::invalid_argument if
+  /// another process writes to it; FileError where the machine will not open or write it.
   SweepDatabase(const std::string& path, const SweepFacts& facts, std::vector<PointColumn> columns);
   /// Opens a database of any sweep only to read it, while its writer may go on. Throws FileError where the
   /// machine will not read it, and UnusableFileError if it is no database.

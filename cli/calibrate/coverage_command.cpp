@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/calibrate/commands.hpp"
-#include "cli/shared/interrupts.hpp"
 #include "cli/shared/print.hpp"
 #include "cli/shared/progress.hpp"
 #include "cli/shared/scenario_argument.hpp"
@@ -158,6 +157,7 @@ void cover(const CoverageArguments& arguments, const CommandContext& context) {
   const Scenario scenario = load_scenario(arguments.scenario, context);
   const HardwareProfile profile =
       profile_on(load_hardware_profile(arguments.profile, data), scenario.cluster);
+  context.outputs.expect({arguments.plan});
   const std::vector<KernelUse> uses = scenario_kernels(scenario, arguments.strategy);
   GemmShapes shapes(profile);
   const Coverage covered = coverage(
@@ -177,10 +177,11 @@ void cover(const CoverageArguments& arguments, const CommandContext& context) {
   if (!arguments.plan.empty()) {
     std::vector<KernelCase> cases;
     for (const UnmeasuredCase& row : unmeasured) cases.push_back(row.kernel);
-    write_output(arguments.plan,
-                 measurement_list_text(
-                     cases, fmt::format("What {} does not have of {}, the largest share of time first.",
-                                        profile.name, scenario.name)));
+    context.outputs.write(
+        arguments.plan,
+        measurement_list_text(
+            cases, fmt::format("What {} does not have of {}, the largest share of time first.", profile.name,
+                               scenario.name)));
   }
   if (arguments.json) return;
   if (unmeasured.empty()) {
@@ -212,6 +213,7 @@ void add_calibrate_coverage_command(CLI::App& calibrate, const CommandContext& c
   command->add_option("--plan", arguments->plan, "Write the cases that would have to be measured");
   command->add_flag("--interpolated", arguments->interpolated, "List and plan what is interpolated, too");
   command->add_option("--list", arguments->listed, "Unmeasured cases to print")->check(CLI::Range(0, 100000));
+  context.outputs.add_force_option(*command);
   command->add_flag("--json", arguments->json, "Print JSON, every kernel with its basis");
   command->callback([arguments, context] { cover(*arguments, context); });
 }

@@ -9,7 +9,6 @@
 #include "calibration/fit/steps/framework_fit.hpp"
 #include "cli/calibrate/commands.hpp"
 #include "cli/calibrate/inputs.hpp"
-#include "cli/shared/interrupts.hpp"
 #include "cli/shared/print.hpp"
 #include "reports/text/numbers.hpp"
 #include "reports/text/text_table.hpp"
@@ -117,14 +116,15 @@ std::string as_seen_from(const std::string& file, const std::string& name_or_pat
   return is_path(relative) ? relative : "./" + relative;
 }
 
-void fit_hardware(const FitArguments& arguments, const Measurements& measurements, const DataPaths& data) {
+void fit_hardware(const FitArguments& arguments, const Measurements& measurements, const DataPaths& data,
+                  Outputs& outputs) {
   if (!arguments.missing_from.empty()) load_hardware_profile(arguments.missing_from, data);  // or throws
   HardwareFit fit = fit_hardware_profile(measurements, {.name = arguments.name,
                                                         .description = arguments.description,
                                                         .library = chosen_libraries(arguments.libraries)});
   fit.profile.missing_kernels_from = as_seen_from(arguments.hardware, arguments.missing_from);
   print_hardware_fit(fit, arguments.listed);
-  write_output(arguments.hardware, hardware_profile_json(fit.profile));
+  outputs.write(arguments.hardware, hardware_profile_json(fit.profile));
   print_out("\nWrote {}\n", arguments.hardware);
 }
 
@@ -141,17 +141,18 @@ void fit_framework(const FitArguments& arguments, const CommandContext& context,
                                                   .description = arguments.description,
                                                   .hardware = as_seen_from(arguments.framework, on)});
   print_out("{}", framework_fit_text(fit));
-  write_output(arguments.framework, framework_profile_json(fit));
+  context.outputs.write(arguments.framework, framework_profile_json(fit));
   print_out("Wrote {}\n", arguments.framework);
 }
 
 void fit_profiles(const FitArguments& arguments, const CommandContext& context) {
   check(arguments);
   const MeasurementFile file = read_measurements(arguments.files);
+  context.outputs.expect({arguments.hardware, arguments.framework});
   for (const std::string& warning : file.warnings) print_error("packsim: warning: {}\n", warning);
   gpu_of(file.measurements);  // throws for several
   const DataPaths data{.root = context.data_root};
-  if (!arguments.hardware.empty()) fit_hardware(arguments, file.measurements, data);
+  if (!arguments.hardware.empty()) fit_hardware(arguments, file.measurements, data, context.outputs);
   if (arguments.framework.empty()) return;
   fit_framework(arguments, context, file,
                 load_hardware_profile(arguments.on.empty() ? arguments.hardware : arguments.on, data));
@@ -179,6 +180,7 @@ void add_calibrate_fit_command(CLI::App& calibrate, const CommandContext& contex
                       "measurements have none of");
   command->add_option("--cluster", arguments->cluster, "Cluster type that the steps ran on (framework)")
       ->capture_default_str();
+  context.outputs.add_force_option(*command);
   command->add_option("--list", arguments->listed, "Outliers to print")->check(CLI::Range(0, 100000));
   command->callback([arguments, context] { fit_profiles(*arguments, context); });
 }

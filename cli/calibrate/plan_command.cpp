@@ -10,7 +10,6 @@
 
 #include "cli/calibrate/commands.hpp"
 #include "cli/calibrate/make_plan.hpp"
-#include "cli/shared/interrupts.hpp"
 #include "cli/shared/print.hpp"
 #include "models/coverage/measurement_list.hpp"
 #include "scenarios/loader/data_paths.hpp"
@@ -105,14 +104,16 @@ void add_calibrate_plan_command(CLI::App& calibrate, const CommandContext& conte
   auto out = std::make_shared<std::string>();
   add_plan_options(*command, *request);
   command->add_option("--out", *out, "File to write; else the plan is printed");
+  context.outputs.add_force_option(*command);
   command->callback([request, out, context] {
+    context.outputs.expect({*out});
     std::string description;
     const std::string text = make_plan_text(*request, {.root = context.data_root}, &description);
     if (out->empty()) {
       print_exact(text);
       return;
     }
-    write_output(*out, text);
+    context.outputs.write(*out, text);
     print_out("Wrote {}: {}\n", *out, description);
   });
 }

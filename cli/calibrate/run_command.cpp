@@ -9,7 +9,6 @@
 #include "cli/calibrate/commands.hpp"
 #include "cli/calibrate/make_plan.hpp"
 #include "cli/shared/child_process.hpp"
-#include "cli/shared/interrupts.hpp"
 #include "cli/shared/member_check.hpp"
 #include "cli/shared/print.hpp"
 #include "files/shell_quoted.hpp"
@@ -71,13 +70,13 @@ std::string measuring_program(const RunArguments& arguments, const std::string& 
 }
 
 // The plans as they are, or one made for the models, beside the measurements.
-std::vector<std::string> plan_files(const RunArguments& arguments, const DataPaths& data) {
+std::vector<std::string> plan_files(const RunArguments& arguments, const DataPaths& data, Outputs& outputs) {
   if (!arguments.plans.empty()) return arguments.plans;
   const fs::path out(arguments.out);
   const fs::path plan = fs::path(out).replace_extension(".plan.txt");
   std::string description;
   const std::string text = make_plan_text(arguments.request, data, &description);
-  if (!arguments.dry_run) write_output(plan.string(), text);
+  if (!arguments.dry_run) outputs.write(plan.string(), text);
   print_out("Plan {}: {}\n", plan.string(), description);
   std::fflush(stdout);
   return {plan.string()};
@@ -89,7 +88,7 @@ void measure_machine(const RunArguments& arguments, const CommandContext& contex
   std::string command = arguments.launcher.empty() ? "exec" : arguments.launcher;
   command += " ";
   command += measuring_program(arguments, context.data_root);
-  for (const std::string& plan : plan_files(arguments, {.root = context.data_root})) {
+  for (const std::string& plan : plan_files(arguments, {.root = context.data_root}, context.outputs)) {
     command += " --plan " + shell_quoted(plan);
   }
   command += " --out " + shell_quoted(arguments.out);
@@ -121,6 +120,7 @@ void add_calibrate_run_command(CLI::App& calibrate, const CommandContext& contex
   command->add_option("--program", arguments->program, "The microbenchmark, or the Python that has PyTorch");
   command->add_option("--launcher", arguments->launcher,
                       "Put in front: \"mpirun -n 16\", \"srun --ntasks-per-node=8\", for several nodes");
+  context.outputs.add_force_option(*command);
   command->add_flag("--dry-run", arguments->dry_run, "Print the command; write and run nothing");
   command->add_option("arguments", arguments->passed_on, "After --: passed on to the measuring program");
   command->callback([arguments, context] { measure_machine(*arguments, context); });

@@ -12,7 +12,6 @@
 #include "cli/shared/child_process.hpp"
 #include "cli/shared/pythons.hpp"
 #include "files/shell_quoted.hpp"
-#include "files/write_file.hpp"
 #include "scenarios/loader/lengths/read_lengths.hpp"
 #include "scenarios/loader/load_scenario.hpp"
 
@@ -63,8 +62,12 @@ std::string python_with_package() {
       "`make python` in the source tree installs it, or name one that has it in PACKSIM_PYTHON");
 }
 
-std::string measured_lengths(const std::string& path, const DataOptions& options, const std::string& folder) {
-  std::string out = folder + "lengths.npy";
+constexpr const char* kJob = "job.json";
+constexpr const char* kLengths = "lengths.npy";
+
+std::string measured_lengths(const std::string& path, const DataOptions& options, const std::string& folder,
+                             Outputs& outputs) {
+  std::string out = folder + kLengths;
   std::string command =
       fmt::format("{} -m packsim.lengths {} --out {} --cache {}", shell_quoted(python_with_package()),
                   shell_quoted(path), shell_quoted(out), shell_quoted(folder + "lengths-cache"));
@@ -73,6 +76,7 @@ std::string measured_lengths(const std::string& path, const DataOptions& options
   if (!options.column.empty()) command += " --column " + shell_quoted(options.column);
   fs::create_directories(folder);
   if (const int code = run_and_wait(command + " >/dev/null"); code != 0) throw ExitCode{code};
+  outputs.add_written(folder, kLengths);
   return out;
 }
 
@@ -109,20 +113,26 @@ void require_model_and_gpus(const DataOptions& options, const std::vector<Cluste
     throw std::invalid_argument("--gpus: expected what may be booked, such as 8xH100,16xH100=2.5");
 }
 
+std::vector<std::string> job_names(const std::string& path, const DataOptions& options) {
+  return is_measured(path, options) ? std::vector<std::string>{kJob, kLengths}
+                                    : std::vector<std::string>{kJob};
+}
+
 std::string write_job_of_data(const std::string& path, DataOptions options,
                               const std::vector<ClusterOffer>& offers, const std::string& folder,
                               const CommandContext& context) {
   const DataPaths data{.root = context.data_root};
   JobOptions& job = options.job;
   job.model = options.model;
-  job.lengths = {is_measured(path, options) ? measured_lengths(path, options, folder) : path};
+  job.lengths = {is_measured(path, options) ? measured_lengths(path, options, folder, context.outputs)
+                                            : path};
   set_cluster(offers, data, job);
   const JobFiles files = read_job_files(job, data);
-  const std::string scenario = folder + "job.json";
+  const std::string scenario = folder + kJob;
   NewJob made = new_job(job, files, scenario);
   made.name = fs::path(path).filename().stem().string();
   made.is_short = true;
-  write_file(scenario, new_scenario(made));
+  context.outputs.write(folder, {{kJob, new_scenario(made)}});
   return scenario;
 }
 

@@ -25,6 +25,9 @@ bool is_data(const std::string& path, const DataOptions& options);
 /// Throws std::invalid_argument where a question about data says no model or no GPUs.
 void require_model_and_gpus(const DataOptions& options, const std::vector<ClusterOffer>& offers);
 
+/// The names of the files that write_job_of_data() writes.
+std::vector<std::string> job_names(const std::string& path, const DataOptions& options);
+
 /// Writes a scenario of the data to `folder`/job.json, with the planner and what the trainer does by itself,
 /// on the smallest cluster of the offers. Data that are no file of lengths are measured by the Python
 /// package, to `folder`/lengths.npy. Returns the scenario's path. Throws ExitCode where measuring fails.

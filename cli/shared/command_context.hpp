@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "cli/shared/outputs.hpp"
+
 namespace packsim {
 
 /// What every command shares.
@@ -10,6 +12,7 @@ struct CommandContext {
   std::string version;
   std::string program = "packsim";  ///< how it was called, for commands that are printed
   std::string data_root;            ///< where models, clusters, profiles and scenarios are found
+  Outputs& outputs;
 };
 
 }  // namespace packsim

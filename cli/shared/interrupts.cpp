@@ -6,8 +6,6 @@
 #include <csignal>
 #include <string_view>
 
-#include "files/write_file.hpp"
-
 namespace packsim {
 namespace {
 
@@ -115,15 +113,6 @@ WholeOutputs::WholeOutputs() {
 WholeOutputs::~WholeOutputs() {
   --g_outputs;
   if (const int signal = g_signal.load(); signal != 0) end_if_nothing_is_written(signal);
-}
-
-void write_output(const std::string& path, std::string_view text) {
-  write_output(path, std::as_bytes(std::span(text)));
-}
-
-void write_output(const std::string& path, std::span<const std::byte> bytes) {
-  const WholeOutputs whole;
-  write_file(path, bytes);
 }
 
 }  // namespace packsim

@@ -1,10 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <span>
-#include <string>
-#include <string_view>
-
 namespace packsim {
 
 /// SIGINT (Ctrl-C), SIGTERM and SIGHUP from now on end the program with a line on stderr and the exit code
@@ -32,9 +27,5 @@ class EarlyAnswer {
 
   bool is_asked() const;
 };
-
-/// A file that an interrupt leaves whole.
-void write_output(const std::string& path, std::string_view text);
-void write_output(const std::string& path, std::span<const std::byte> bytes);
 
 }  // namespace packsim

@@ -17,10 +17,15 @@ std::span<const ReportFormat> report_formats() {
   return kFormats;
 }
 
+std::vector<std::pair<std::string, std::string>> report_files(const Report& report) {
+  std::vector<std::pair<std::string, std::string>> files;
+  for (const ReportFormat& format : report_formats())
+    files.emplace_back(format.file_name, format.render(report));
+  return files;
+}
+
 void write_report(const Report& report, const std::string& directory) {
-  for (const ReportFormat& format : report_formats()) {
-    write_file(directory, format.file_name, format.render(report));
-  }
+  for (const auto& [name, text] : report_files(report)) write_file(directory, name, text);
 }
 
 }  // namespace packsim

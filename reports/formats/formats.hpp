@@ -3,6 +3,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "experiment/results/report.hpp"
 
@@ -40,10 +42,13 @@ struct ReportFormat {
   std::string (*render)(const Report&) = nullptr;
 };
 
-/// Every format that write_report() writes.
+/// Every format that report_files() has.
 std::span<const ReportFormat> report_formats();
 
-/// Writes every format of report_formats() into `directory`, which is created where it is missing. Files
+/// The report in every format of report_formats(): the names of files, and what they hold.
+std::vector<std::pair<std::string, std::string>> report_files(const Report& report);
+
+/// Writes report_files() into `directory`, which is created where it is missing. Files
 /// appear under their name only when they are complete, so that a full disk leaves an older report as it was.
 ///
 /// Throws std::runtime_error with the path and the system's text where a file cannot be written.

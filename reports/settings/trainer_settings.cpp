@@ -20,6 +20,13 @@ namespace {
 
 using formats_detail::grouped;
 
+constexpr const char* kReadme = "README.md";
+
+// The file of a trainer where several have theirs.
+std::string in_folder(const std::string& trainer, const std::string& file) {
+  return trainer + "/" + file;
+}
+
 void require_fact(const SettingsFile& file, const SettingsLine& line) {
   if (line.fact.empty() || is_fact(line.fact)) return;
   throw std::invalid_argument(fmt::format("settings for {}: {}: expected a fact (docs/extending.md), got {}",
@@ -163,7 +170,7 @@ std::string readme_of_all(const Scenario& scenario, const TrainerJob& job, const
 
 std::string row_of(const std::string& folder, const Trainer& trainer, const TrainerSettings& settings) {
   std::vector<std::string> files;
-  for (const auto& [name, text] : settings.files) files.push_back(folder + "/" + name);
+  for (const auto& [name, text] : settings.files) files.push_back(in_folder(folder, name));
   const std::string said =
       settings.unsaid.empty() ? "" : fmt::format("; not said: {}", fmt::join(settings.unsaid, ", "));
   return fmt::format("| {} | {} |\n", trainer.name,
@@ -193,7 +200,7 @@ std::vector<SettingsText> all_settings(const Scenario& scenario, const TrainerJo
     own.packs_itself = scenario.trainer->is_own(job.strategy);
     TrainerSettings settings = settings_of_trainer(*scenario.trainer, own);
     texts = settings.files;
-    texts.emplace_back("README.md", readme_of_trainer(scenario, *scenario.trainer, own, settings));
+    texts.emplace_back(kReadme, readme_of_trainer(scenario, *scenario.trainer, own, settings));
     return texts;
   }
   std::string table;
@@ -201,10 +208,23 @@ std::vector<SettingsText> all_settings(const Scenario& scenario, const TrainerJo
     const Trainer trainer = load_trainer(name, data);
     TrainerSettings settings = settings_of_trainer(trainer, job);
     table += row_of(name, trainer, settings);
-    for (auto& [file, text] : settings.files) texts.emplace_back(name + "/" + file, std::move(text));
+    for (auto& [file, text] : settings.files) texts.emplace_back(in_folder(name, file), std::move(text));
   }
-  texts.emplace_back("README.md", readme_of_all(scenario, job, table));
+  texts.emplace_back(kReadme, readme_of_all(scenario, job, table));
   return texts;
+}
+
+std::vector<std::string> all_settings_names(const DataPaths& data) {
+  std::set<std::string> names = {kReadme};
+  for (const std::string& trainer : names_of(kTrainerFiles, data)) {
+    for (const TrainerWay& way : load_trainer(trainer, data).ways) {
+      for (const SettingsFile& file : way.settings) {
+        names.insert(file.file);
+        names.insert(in_folder(trainer, file.file));
+      }
+    }
+  }
+  return {names.begin(), names.end()};
 }
 
 }  // namespace packsim

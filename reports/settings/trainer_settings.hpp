@@ -31,4 +31,7 @@ TrainerSettings settings_of_trainer(const Trainer& trainer, TrainerJob job);
 std::vector<SettingsText> all_settings(const Scenario& scenario, const TrainerJob& job,
                                        const DataPaths& data);
 
+/// The name of every file that all_settings() may have, whatever the scenario and the job.
+std::vector<std::string> all_settings_names(const DataPaths& data);
+
 }  // namespace packsim

@@ -12,13 +12,14 @@ namespace packsim_test {
 
 using Files = std::map<std::string, std::string>;  ///< by path below a folder
 
-/// All files below a folder, without the numbers in them that no two runs share.
+/// All files below a folder, without the numbers in them that no two runs share, and without packsim's
+/// records of what it wrote, which have hashes of these numbers.
 inline Files files_in(const std::string& folder) {
   namespace fs = std::filesystem;
   static const std::regex kTimings("\"(packing_s|simulation_s|total_s|peak_memory_bytes)\": ?[0-9.e+-]*");
   Files files;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    if (entry.is_regular_file())
+    if (entry.is_regular_file() && entry.path().filename() != ".packsim-files")
       files[fs::relative(entry.path(), folder).string()] =
           std::regex_replace(read_text(entry.path()), kTimings, "");
   }

@@ -25,21 +25,35 @@ TEST_CASE("an output that is an input is refused, and the input stays") {
     const char* command;
     const char* input;
   };
+  REQUIRE(
+      run_shell(folder,
+                "packsim compare scenario.json --out report --quiet && ln -s scenario.json symbolic.json && "
+                "ln scenario.json hard.json")
+          .exit_code == 0);
   const std::vector<Case> cases = {
       {"packsim recommend scenario.json --set packing.last_iteration=shorten --nodes 1 --max-gpus 8 --out . "
        "--quiet",
        "scenario.json"},
-      {"packsim new --lengths l.csv --force --out l.csv", "l.csv"},
+      {"packsim new --lengths l.csv --out l.csv", "l.csv"},
       {"packsim page s.db --out s.db", "s.db"},
+      {"packsim sweep scenario.json --vary cluster.nodes=1 --out scenario.json", "scenario.json"},
+      {"packsim plot report --chart gpu_days --out report/charts.json", "report/charts.json"},
       {"packsim run scenario.json --strategy isf --write-plan scenario.json", "scenario.json"},
+      {"packsim run scenario.json --strategy isf --write-plan ./report/../scenario.json", "scenario.json"},
+      {"packsim trace scenario.json --strategy isf --out symbolic.json", "symbolic.json"},
+      {"packsim trace scenario.json --strategy isf --out hard.json", "hard.json"},
+      {"packsim tune scenario.json --write-scenario hard.json", "hard.json"},
+      {"packsim calibrate coverage scenario.json h100-sxm-public --plan scenario.json", "scenario.json"},
       {"packsim pack l.csv --strategy isf --gpus 1 --capacity 2048 --plan l.csv", "l.csv"}};
   for (const Case& one : cases) {
-    CAPTURE(one.command);
-    const std::string before = read_text(folder / one.input);
-    const ProgramRun run = run_shell(folder, one.command);
-    CHECK(run.exit_code == 2);
-    CHECK_THAT(run.err, Contains(one.input) &&
-                            Contains("expected a file that is no input, got one that the command reads"));
-    CHECK(read_text(folder / one.input) == before);
+    for (const std::string force : {"", " --force"}) {
+      CAPTURE(one.command, force);
+      const std::string before = read_text(folder / one.input);
+      const ProgramRun run = run_shell(folder, one.command + force);
+      CHECK(run.exit_code == 2);
+      CHECK_THAT(run.err, Contains(std::string(one.input) +
+                                   ": expected a file that is no input, got one that the command reads\n"));
+      CHECK(read_text(folder / one.input) == before);
+    }
   }
 }

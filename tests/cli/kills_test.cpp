@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/cli/copy_measurements.hpp"
 #include "tests/cli/faults.hpp"
 
 namespace {
@@ -30,19 +31,6 @@ constexpr const char* kTinyScenario = R"({
 // A page whose table `validate --markdown` writes anew.
 const std::string kPage =
     "# Memory\n<!-- packsim validate: begin hbp-memory -->\n<!-- packsim validate: end -->\n";
-
-// Five sizes of a copy of 10 us and a nanosecond for every 1 000 bytes.
-std::string measurements() {
-  std::string text =
-      R"({"packsim_measurements": 1, "source": {"id": "", "gpu": "NVIDIA H100 80GB HBM3", "provenance": "made up"}})"
-      "\n";
-  for (const int kilobytes : {1000, 4000, 16000, 64000, 256000}) {
-    text += R"({"case": "copy kind=device bytes=)" + std::to_string(1000 * kilobytes) +
-            R"( cache=cold", "library": "cuda", "samples_s": [)" + std::to_string(10e-6 + kilobytes * 1e-9) +
-            "]}\n";
-  }
-  return text;
-}
 
 // What they need stands in the folder above the one in which they write, and the page in both.
 const std::vector<std::string> kCommands = {
@@ -87,7 +75,7 @@ TEST_CASE("killed while it writes, every command leaves files whole or absent", 
   for (int i = 0; i < 400; ++i) lengths += std::to_string(1 + i * 37 % 64) + "\n";
   write_text(folder / "lengths.csv", lengths);
   write_text(folder / "small.json", kTinyScenario);
-  write_text(folder / "m.jsonl", measurements());
+  write_text(folder / "m.jsonl", packsim_test::copy_measurements());
   write_text(folder / "tables.md", kPage);
   write_text(folder / "fake", "#!/bin/sh\n");
   fs::permissions(folder / "fake", fs::perms::owner_all);

@@ -66,7 +66,7 @@ TEST_CASE("From the demo to a schedule of one's own job, each command is printed
   CHECK(report["lengths"]["n_tokens"] == 208'000);  // 100 x (1 + 2 + ... + 64) = 100 x 2080
 }
 
-TEST_CASE("new writes the job that its options describe, and does not replace a file unless told so") {
+TEST_CASE("new writes the job that its options describe, and does not replace an edited one unless told so") {
   const TemporaryFolder folder;
   write_text(folder / "config.json", kConfig);
   write_text(folder / "my lengths.csv", "tokens\n9000\n5\n");
@@ -87,19 +87,22 @@ TEST_CASE("new writes the job that its options describe, and does not replace a 
   CHECK(job["packing"]["capacity_tokens"] == "16K");         // the first power of two that holds 9000
   CHECK(run_shell(folder, "packsim check jobs/a.json").exit_code == 0);
 
-  const std::string before = read_text(folder / "jobs/a.json");
-  const ProgramRun replaced =
-      run_shell(folder, command.substr(0, command.find("--nodes 3")) + "--nodes 4 --out jobs/a.json");
-  CHECK(replaced.exit_code == 2);
-  CHECK(replaced.err == "packsim: --out: expected a new file (or --force), got jobs/a.json, which exists\n");
-  CHECK(read_text(folder / "jobs/a.json") == before);
+  CHECK(run_shell(folder, command).exit_code == 0);
+  const std::string edited = read_text(folder / "jobs/a.json") + "// edited\n";
+  write_text(folder / "jobs/a.json", edited);
+  const ProgramRun refused = run_shell(folder, command);
+  CHECK(refused.exit_code == 2);
+  CHECK_THAT(refused.err,
+             Contains("jobs/a.json: expected no file but packsim's own, got one that was changed "
+                      "since packsim wrote it\n"));
+  CHECK(read_text(folder / "jobs/a.json") == edited);
   CHECK(run_shell(folder, "packsim new --lengths gsm8k.csv --out jobs/a.json --force").exit_code == 0);
   CHECK(scenario_in(folder / "jobs/a.json")["model"] == "llama3.1-8b");
 }
 
 TEST_CASE("new takes what trains the model in its users' words") {
   const TemporaryFolder folder;
-  const std::string command = "packsim new --lengths gsm8k.csv --force --stack ";
+  const std::string command = "packsim new --lengths gsm8k.csv --stack ";
   REQUIRE(run_shell(folder, command + "liger").exit_code == 0);
   const json liger = scenario_in(folder / "my.json");
   CHECK(liger["profile"] == "transformers-h100");
@@ -118,8 +121,9 @@ TEST_CASE("Every training stack has a profile and styles that a scenario may nam
   const TemporaryFolder folder;
   for (const packsim::TrainingStack& stack : packsim::kTrainingStacks) {
     CAPTURE(stack.name);
-    REQUIRE(run_shell(folder, fmt::format("packsim new --lengths gsm8k.csv --force --stack {}", stack.name))
-                .exit_code == 0);
+    REQUIRE(
+        run_shell(folder, fmt::format("packsim new --lengths gsm8k.csv --stack {}", stack.name)).exit_code ==
+        0);
     CHECK(run_shell(folder, "packsim check my.json").exit_code == 0);
   }
 }

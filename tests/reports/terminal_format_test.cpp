@@ -88,7 +88,7 @@ Report any_report(std::mt19937& random) {
 }  // namespace
 
 TEST_CASE(
-    "whatever the names and numbers, no line is wider than the terminal, nor the verdict over 20 lines") {
+    "whatever the names and numbers, no line is wider than the terminal, nor the verdict over 23 lines") {
   std::mt19937 random(21);
   for (int round = 0; round < 200; ++round) {
     const Report report = any_report(random);
@@ -96,7 +96,7 @@ TEST_CASE(
       CAPTURE(round, width);
       const std::string text = to_terminal(report, {.width_columns = width, .explain = round % 10 == 0});
       REQUIRE(widest_line(text) <= static_cast<std::size_t>(width));
-      REQUIRE(verdict_lines(text) <= 21);  // an empty line is before the table
+      REQUIRE(verdict_lines(text) <= 24);  // an empty line is before the table
       const std::string coloured =
           to_terminal(report, {.width_columns = width, .explain = round % 10 == 0, .colour = true});
       REQUIRE(without_colour(coloured) == text);
@@ -132,6 +132,7 @@ TEST_CASE("a small report, word for word, at 80 columns") {
   CHECK(to_terminal(report, {}) == R"(example
 llama-3.1-8b on h100_x8, 8 GPUs at 2.50 an hour: 2 samples, 3 tokens, 1 epoch
 
+Decision   Run hbp: it is faster than the other one at 90%.
 Best plan  hbp, 1.25 times as fast as the baseline isf (90%: 1.17 to 1.34).
 Cost       4.00 GPU-days (90%: 3.64 to 4.40), 12.0 h of wall time, MFU 30.0%;
            25.0% above the least possible over packs, SP and ZeRO 1 (lower
@@ -150,14 +151,38 @@ run      GPU-days  90%  speed-up  its 90%   bound  wall  cost    MFU    ABR
 hbp          4.00  10%     1.25x       7%  +25.0%  12.0   240  30.0%  0.250
 isf *        5.00  10%     1.00x        -       -  15.0     -  30.0%  0.250
 too big       OOM  OOM       OOM      OOM     OOM   OOM   OOM    OOM  0.250
-19 more columns: --wide shows all, --columns chooses, --explain defines them.
+19 more columns: see --wide, --columns and --explain.
 
 WARNING no step had ZeRO 2
+isf, hbp: 2 samples over-long and left out, 300k tokens never trained.
 * the baseline; OOM: does not fit in GPU memory.
 too big does not fit in GPU memory: group 128K needs 89.4 of 74.5 GiB (14.9 GiB
   too much).
-isf, hbp: 2 samples over-long and left out, 300k tokens never trained.
 )");
+}
+
+TEST_CASE("a report of many runs is one screen, and --wide shows what that has no room for") {
+  Report report = example_report();
+  for (int i = 0; i < 30; ++i) {
+    report.runs.push_back(example_run("run " + std::to_string(i), 6 + i));
+    report.runs.back().differences = {"cuts samples"};
+  }
+  report.baseline = "run 29";
+  const std::string text = to_terminal(report, {});
+  CHECK(std::ranges::count(text, '\n') <= 35);
+  const auto table = lines_from(text, "run ");
+  // The best, as many others as there is room for, and the baseline.
+  CHECK(table[2].starts_with("hbp "));
+  CHECK(table[3].starts_with("isf "));
+  const auto end = std::ranges::find_if(table, [](const auto& line) { return line.starts_with("run 29 *"); });
+  REQUIRE(end != table.end());
+  const auto n_shown = static_cast<std::size_t>(end - table.begin()) - 1;  // without titles and units
+  CHECK(end[1].starts_with(std::to_string(32 - n_shown) + " more runs, "));
+  CHECK_THAT(text, Catch::Contains("--wide says more: ") && !Catch::Contains("run 28 "));
+  const std::string wide = to_terminal(report, {.wide = true});
+  CHECK_THAT(wide, Catch::Contains("run 28 !") &&
+                       Catch::Contains("run 28 is not compared with the others: cuts samples."));
+  CHECK_THAT(wide, !Catch::Contains("more runs") && !Catch::Contains("--wide"));
 }
 
 TEST_CASE("runs are sorted by GPU-days, behind them those of another job, behind these those without times") {

@@ -78,6 +78,67 @@ TEST_CASE("the gain over a given plan is divided into that by the plan and that 
   CHECK_THAT(verdict(report).why, !Contains("better plan"));
 }
 
+TEST_CASE("the decision names the simplest run that is as good, or says that none is") {
+  Report report = example_report();         // hbp 4 and isf 5 GPU-days
+  CHECK(verdict(report).decision.empty());  // no interval says how sure that is
+  CHECK(verdict(report).advised == "hbp");
+  for (StrategyResult& run : report.runs) run.times->errors.own = 0.01;
+  CHECK(verdict(report).decision == "Run hbp: it is faster than the other one at 90%.");
+  const auto add = [&](const std::string& name, double gpu_days) -> StrategyResult& {
+    StrategyResult& run = report.runs.emplace_back(example_run(name, gpu_days));
+    run.times->errors.own = 0.01;
+    return run;
+  };
+  add("bfd", 6);
+  CHECK(verdict(report).decision == "Run hbp: it is faster than all 2 others at 90%.");
+  // exp(1.645 x .05 x root of 2) = 1.123: 4.1 / 4 is 1.025.
+  for (StrategyResult& run : report.runs) run.times->errors.own = 0.05;
+  add("ffd", 4.1).times->errors.own = 0.05;
+  CHECK(verdict(report).decision == "Run hbp: no simpler run is as good.");
+
+  // Two pack lengths and rings against one of each.
+  StrategyResult& best = report.runs[1];
+  for (StrategyResult& run : report.runs) run.groups[0].packs = 1;
+  best.groups.push_back(best.groups[0]);
+  best.groups[1].sequence.ring = 2;
+  CHECK(verdict(report).best == "hbp");
+  CHECK(verdict(report).advised == "ffd");
+  CHECK(
+      verdict(report).decision ==
+      "Run ffd: it cannot be told apart from hbp, the fastest, at 90%, and is simpler (1 pack length instead "
+      "of 2, no CP).");
+  // A group without packs needs nothing.
+  best.groups[1].packs = 0;
+  CHECK(verdict(report).decision == "Run hbp: no simpler run is as good.");
+  // What runs already is simplest of all that are alike.
+  report.baseline = "ffd";
+  CHECK(verdict(report).decision ==
+        "Run ffd, the baseline: it cannot be told apart from hbp, the fastest, at 90%, and needs no change.");
+  // A run that is 6 % slower is not as good, however wide its interval.
+  report.runs[3].times->gpu_days = 4.25;
+  CHECK(verdict(report).advised == "hbp");
+  // Nor is one that trains another job.
+  report.runs[3].times->gpu_days = 4.1;
+  report.runs[3].differences = {"cuts samples"};
+  CHECK(verdict(report).advised == "hbp");
+  report.runs = {example_run("isf", 5)};
+  CHECK(verdict(report).decision.empty());
+}
+
+TEST_CASE("the decision says where the gain is in the plan") {
+  Report report = example_report();
+  for (StrategyResult& run : report.runs) run.times->errors.own = 0.01;
+  StrategyResult given = example_run("published", 9);
+  given.strategy = report.runs[0].strategy = "isf";
+  given.differences = {"waits for gradients"};
+  report.runs.push_back(given);
+  report.runs[0].search.emplace();
+  // 9 to 5 by the plan, 5 to 4 by packing: 4 of 5 are 80 %.
+  CHECK_THAT(verdict(report).decision, Catch::EndsWith(" The gain is in the plan, not in the packing."));
+  report.runs[2].times->gpu_days = 8.9;  // 3.9 of 4.9
+  CHECK_THAT(verdict(report).decision, !Contains("gain"));
+}
+
 TEST_CASE("what the limits of a trainer cost is said, or that they cost nothing") {
   Report report = example_report();
   report.manifest.trainer = "TRL";

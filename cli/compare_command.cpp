@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 
 #include "cli/commands.hpp"
@@ -112,10 +113,9 @@ void expect_outputs(const CompareArguments& arguments, const Outputs& outputs) {
   outputs.expect({arguments.write_plan}, arguments.out, names);
 }
 
-Report run(const CompareArguments& arguments, const CommandContext& context) {
+Report run(const CompareArguments& arguments, const CommandContext& context, Progress& progress) {
   Scenario scenario = load_scenario(arguments.scenario, context);
   expect_outputs(arguments, context.outputs);
-  Progress progress(arguments.quiet);
   RunOptions options{.n_threads = arguments.threads,
                      .level = arguments.level == "op" ? Level::op : Level::step,
                      .progress = [&](const std::string& what) { progress.say(what); }};
@@ -162,12 +162,16 @@ std::string next_steps(const CompareArguments& arguments, const Report& report, 
 void compare(const CompareArguments& arguments, const CommandContext& context) {
   const Stopwatch watch;
   const TerminalOptions terminal = terminal_options(arguments.table);  // mistakes in it come before the work
-  Report report = run(arguments, context);
+  std::optional<Progress> progress(arguments.quiet);
+  Report report = run(arguments, context, *progress);
   report.manifest.version = context.version;
   report.manifest.command = context.command_line;
   report.total_s = watch.seconds();
   report.peak_memory_bytes = peak_memory_bytes();
-  context.outputs.write(arguments.out, report_files(report));
+  const auto files =
+      report_files(report, [&](std::string_view name) { progress->say(fmt::format("writing {}", name)); });
+  context.outputs.write(arguments.out, files);
+  progress.reset();
 
   if (arguments.json) {
     print_exact(to_json(report) + "\n");

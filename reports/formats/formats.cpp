@@ -17,15 +17,17 @@ std::span<const ReportFormat> report_formats() {
   return kFormats;
 }
 
-std::vector<std::pair<std::string, std::string>> report_files(const Report& report) {
-  std::vector<std::pair<std::string, std::string>> files;
-  for (const ReportFormat& format : report_formats())
+ReportFiles report_files(const Report& report, const std::function<void(std::string_view)>& starts) {
+  ReportFiles files;
+  for (const ReportFormat& format : report_formats()) {
+    if (starts) starts(format.file_name);
     files.emplace_back(format.file_name, format.render(report));
+  }
   return files;
 }
 
-void write_report(const Report& report, const std::string& directory) {
-  for (const auto& [name, text] : report_files(report)) write_file(directory, name, text);
+void write_report(const ReportFiles& files, const std::string& directory) {
+  for (const auto& [name, text] : files) write_file(directory, name, text);
 }
 
 }  // namespace packsim

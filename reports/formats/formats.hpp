@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -42,16 +43,19 @@ struct ReportFormat {
   std::string (*render)(const Report&) = nullptr;
 };
 
-/// Every format that report_files() has.
+/// Every format of a report.
 std::span<const ReportFormat> report_formats();
 
-/// The report in every format of report_formats(): the names of files, and what they hold.
-std::vector<std::pair<std::string, std::string>> report_files(const Report& report);
+using ReportFiles = std::vector<std::pair<std::string, std::string>>;  ///< names, and what the files hold
 
-/// Writes report_files() into `directory`, which is created where it is missing. Files
-/// appear under their name only when they are complete, so that a full disk leaves an older report as it was.
+/// The report in every format of report_formats(). `starts` hears the name of each file before it is made:
+/// for thousands of runs, that takes seconds.
+ReportFiles report_files(const Report& report, const std::function<void(std::string_view)>& starts = {});
+
+/// Writes them into `directory`, which is created where it is missing. Files appear under their name only
+/// when they are complete, so that a full disk leaves an older report as it was.
 ///
 /// Throws std::runtime_error with the path and the system's text where a file cannot be written.
-void write_report(const Report& report, const std::string& directory);
+void write_report(const ReportFiles& files, const std::string& directory);
 
 }  // namespace packsim

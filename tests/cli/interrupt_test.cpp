@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <future>
+#include <iterator>
 #include <string>
 #include <thread>
 
@@ -101,9 +102,43 @@ TEST_CASE("Whenever Ctrl-C comes, the files of a report are all there or none is
         CHECK(entry.path().extension() != ".partial");
       }
     }
-    CHECK((n_files == 0 || n_files == 3));
+    CHECK((n_files == 0 || n_files == 4));
   }
   CHECK(n_interrupted > 0);
+}
+
+TEST_CASE("SIGTERM ends a comparison of many strategies within 2 s, also while its report is made",
+          "[slow]") {
+  const TemporaryFolder folder;
+  std::string strategies;
+  for (int i = 0; i < 1500; ++i)
+    strategies +=
+        fmt::format(R"({}{{"name": "s{}", "strategy": "isf", "capacity_tokens": {}, "sp_degree": 4}})",
+                    i == 0 ? "" : ", ", i, 32768 + 4 * i);
+  std::string job = kShortJob;
+  const std::size_t begin = job.find("\"strategies\"");
+  job.replace(begin, job.rfind(']') - begin, "\"strategies\": [" + strategies);
+  write_text(folder / "many.json", job);
+  int n_ended = 0;
+  for (int i = 0;; ++i) {  // until a run is done before the signal comes
+    REQUIRE(i < 300);
+    const ProgramRun run = run_shell(
+        folder, fmt::format("packsim compare many.json --quiet --out report & p=$!; sleep {}; kill -TERM $p; "
+                            "timeout 2 tail --pid=$p -f /dev/null || echo late; wait $p",
+                            0.2 + 0.4 * i));
+    CAPTURE(i, run.err);
+    CHECK(run.out.empty());
+    if (run.exit_code == 0) break;
+    REQUIRE(run.exit_code == 143);
+    ++n_ended;
+    const bool exists = std::filesystem::exists(folder / "report");
+    const auto n_files = !exists ? 0
+                                 : std::distance(std::filesystem::directory_iterator(folder / "report"),
+                                                 std::filesystem::directory_iterator());
+    CHECK((n_files == 0 || n_files == 4));
+    std::filesystem::remove_all(folder / "report");
+  }
+  CHECK(n_ended > 2);
 }
 
 // A job that takes longer than a machine takes to start it.

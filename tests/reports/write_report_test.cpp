@@ -4,6 +4,8 @@
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "example_report.hpp"
 #include "reports/formats/formats.hpp"
@@ -25,7 +27,7 @@ std::set<std::string> names_in(const fs::path& folder) {
 
 std::string failure(const fs::path& directory) {
   try {
-    write_report(example_report(), directory.string());
+    write_report(report_files(example_report()), directory.string());
   } catch (const std::runtime_error& error) {
     return error.what();
   }
@@ -37,8 +39,8 @@ std::string failure(const fs::path& directory) {
 TEST_CASE("every format is written, into a folder that is made, and replaces older files") {
   const TemporaryFolder temporary;
   const fs::path folder = fs::path(temporary.string()) / "new" / "report";
-  write_report(Report{}, folder.string());
-  write_report(example_report(), folder.string());
+  write_report(report_files(Report{}), folder.string());
+  write_report(report_files(example_report()), folder.string());
   std::set<std::string> names;
   for (const ReportFormat& format : report_formats()) {
     names.emplace(format.file_name);
@@ -47,6 +49,16 @@ TEST_CASE("every format is written, into a folder that is made, and replaces old
   }
   CHECK(names == std::set<std::string>{"charts.json", "report.csv", "report.html", "report.json"});
   CHECK(names_in(folder) == names);
+}
+
+TEST_CASE("who waits for a report hears of each file before it is made") {
+  std::vector<std::string> names;
+  const ReportFiles files =
+      report_files(example_report(), [&](std::string_view name) { names.emplace_back(name); });
+  CHECK(names == std::vector<std::string>{"report.json", "report.csv", "report.html", "charts.json"});
+  REQUIRE(files.size() == 4);
+  CHECK(files[2].name == "report.html");
+  CHECK(files[2].text == to_html(example_report()));
 }
 
 TEST_CASE("a folder that cannot be made is named with the system's reason") {

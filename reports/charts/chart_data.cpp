@@ -1,6 +1,7 @@
 #include "reports/charts/chart_data.hpp"
 
 #include "reports/charts/data/chart_rows.hpp"
+#include "reports/charts/shown_runs.hpp"
 
 namespace packsim::formats_detail {
 namespace {
@@ -41,8 +42,9 @@ bool ChartData::has_rows(std::string_view name) const {
 }
 
 ChartData chart_data(const Report& report) {
+  const Report shown = with_shown_runs(report);
   ChartData data;
-  for (const DataSet& set : kDataSets) data.sets[set.name] = set.rows(report);
+  for (const DataSet& set : kDataSets) data.sets[set.name] = set.rows(shown);
   return data;
 }
 

@@ -14,8 +14,8 @@ struct ChartData {
   bool has_rows(std::string_view name) const;
 };
 
-/// Runs that do not fit have no times. Numbers keep five digits, and series are arrays in one row, which the
-/// specs flatten: the page stays small.
+/// The data sets have the runs of with_shown_runs(). Runs that do not fit have no times. Numbers keep five
+/// digits, and series are arrays in one row, which the specs flatten: the page stays small.
 ChartData chart_data(const Report& report);
 
 }  // namespace packsim::formats_detail

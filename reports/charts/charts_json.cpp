@@ -16,8 +16,10 @@ std::string dump(const nlohmann::ordered_json& json) {
 
 std::string formats_detail::charts_json(std::span<const Chart> charts, const ChartData& data) {
   std::string specs;
-  for (const Chart& chart : charts)
+  for (const Chart& chart : charts) {
+    if (!chart.if_zero.empty()) continue;
     specs += fmt::format("{}\"{}\":{}", specs.empty() ? "" : ",", chart.name, dump(chart.spec));
+  }
   return fmt::format("{{\"theme\":{},\"specs\":{{{}}},\"datasets\":{}}}", embedded_file("theme.json"), specs,
                      dump(data.sets));
 }

@@ -137,7 +137,8 @@ std::string html_facts(const Report& report) {
   items += html_item("Training",
                      fmt::format("{} tokens per iteration, {} {}", grouped(manifest.tokens_per_iteration),
                                  manifest.epochs, manifest.epochs == 1 ? "epoch" : "epochs"));
-  items += html_item("Parallel plan", plan_text(manifest.plan));
+  // What to set is said by the best run: its plan is another one than the scenario's where it was searched.
+  if (fastest_run(report) == nullptr) items += html_item("Parallel plan", plan_text(manifest.plan));
   if (!manifest.trainer.empty()) items += html_item("Trainer", html_escaped(manifest.trainer));
   items += html_item("Cost profile", html_escaped(manifest.profile));
   if (manifest.variability.any()) items += html_item("Variability", variability_text(manifest.variability));

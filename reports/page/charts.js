@@ -1,5 +1,6 @@
 // Draws the charts: each figure names a spec, and specs name the data sets that they show. Charts are drawn for
-// the width that they have, with text of full size, and again when that changes from narrow to wide.
+// the width that they have, with text of full size, and again when that changes from narrow to wide. Those of a
+// part that is folded away have no width, and are drawn when it is opened.
 const { specs, theme, datasets } = JSON.parse(document.getElementById("charts").textContent);
 const figures = [...document.querySelectorAll("figure[data-chart]")];
 const narrow = window.matchMedia("(max-width: 560px)");
@@ -45,7 +46,7 @@ async function draw(figure) {
     figure.querySelector(".choices").replaceChildren();
     const drawn = await window.vegaEmbed(plot, { ...spec, datasets: data_of(spec) }, options);
     views.set(figure, drawn);
-    const title = figure.parentElement.querySelector("h2").textContent;
+    const title = figure.parentElement.querySelector("h2, h3").textContent;
     plot.querySelector("summary")?.setAttribute("aria-label", `Save as a picture: ${title}`);
   } catch (error) {
     plot.textContent = `This chart cannot be drawn: ${error.message}`;
@@ -53,8 +54,10 @@ async function draw(figure) {
   }
 }
 
+const is_folded = (figure) => figure.closest("details:not([open])") !== null;
+
 async function draw_all() {
-  for (const figure of figures) await draw(figure);
+  for (const figure of figures) if (!is_folded(figure)) await draw(figure);
   document.documentElement.dataset.ready = "true";
 }
 
@@ -62,7 +65,7 @@ async function draw_all() {
 const row_px = (view) => view.getState({ signals: (name) => name === "y_step" }).signals.y_step;
 
 // print.js fits all charts into a room of so many pixels, or as wide as the screen has it. Rows become lower where
-// that makes a chart fit, but never so low that their names touch.
+// that makes a chart fit, but never so low that their names touch: as many runs as charts show fit on a page.
 const kLowestRow_px = 15;
 const screen_row_px = new Map();
 async function fit(plot, view, room) {
@@ -78,19 +81,16 @@ async function fit(plot, view, room) {
 // One fit at a time: a page that leaves the print before its charts fit the paper keeps the sizes of the screen.
 let fitted = Promise.resolve();
 async function fit_all(room) {
-  for (const [figure, { view }] of views) await fit(figure.querySelector(".plot"), view, room);
+  for (const [figure, { view }] of views) {
+    if (!is_folded(figure)) await fit(figure.querySelector(".plot"), view, room);
+  }
 }
 window.packsim_fit_charts = (room) => (fitted = fitted.then(() => fit_all(room)));
 
-// Returns for print.js where a chart may be cut, in pixels from its top: between its rows.
-window.packsim_row_ends = (figure) => {
-  const { view } = views.get(figure);
-  const step_px = row_px(view);
-  if (step_px === undefined) return [];
-  const n_rows = Math.round(view.signal("height") / step_px);
-  const top_px = view.padding().top + view.origin()[1];
-  return Array.from({ length: n_rows }, (_, row) => top_px + (row + 1) * step_px);
-};
-
+for (const part of document.querySelectorAll("details.fold")) {
+  part.addEventListener("toggle", async () => {
+    if (part.open) for (const figure of part.querySelectorAll("figure[data-chart]")) await draw(figure);
+  });
+}
 narrow.addEventListener("change", draw_all);
 draw_all();

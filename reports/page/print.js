@@ -1,6 +1,6 @@
 // Paper cannot scroll: for print, tables that are too wide become several that fit below each other, each with
-// the names of the rows. Charts get the width of the paper, and one that is too high for a page goes on the next.
-const kPaper_px = 1000; // A4 landscape without its margins
+// the names of the rows. Charts get the width of the paper. What is folded away is not printed.
+const kPaper_px = 960; // the narrower of A4 and Letter, landscape, without its margins
 const kChart_px = 570; // what a page has below a heading, a caption and choices
 const on_paper = window.matchMedia("print");
 let is_prepared = false;
@@ -37,37 +37,6 @@ function part_of(table, columns, is_whole) {
   return part;
 }
 
-// Pieces of at most a page, [top, bottom], that end where a chart may be cut.
-function chart_pieces(ends, height_px) {
-  const pieces = [];
-  let top = 0;
-  for (const [row, end] of ends.slice(0, -1).entries()) {
-    const is_last_that_fits = ends[row + 1] - top > kChart_px;
-    if (!is_last_that_fits) continue;
-    pieces.push([top, end]);
-    top = end;
-  }
-  return [...pieces, [top, height_px]];
-}
-
-function piece_of(svg, [top, bottom]) {
-  const piece = svg.cloneNode(true);
-  piece.setAttribute("viewBox", `0 ${top} ${svg.getAttribute("width")} ${bottom - top}`);
-  piece.setAttribute("height", bottom - top);
-  return piece;
-}
-
-function cut_chart(figure) {
-  const svg = figure.querySelector(".plot svg");
-  const height_px = Number(svg?.getAttribute("height") ?? 0);
-  if (height_px <= kChart_px) return;
-  const paper = document.createElement("div");
-  paper.className = "on-paper";
-  paper.append(...chart_pieces(window.packsim_row_ends(figure), height_px).map((piece) => piece_of(svg, piece)));
-  svg.before(paper);
-  svg.classList.add("only-on-screen");
-}
-
 function split_table(scroll) {
   const table = scroll.querySelector("table");
   const parts = column_parts(table, kPaper_px);
@@ -82,10 +51,9 @@ function split_table(scroll) {
 async function prepare() {
   if (is_prepared) return;
   is_prepared = true;
-  document.querySelectorAll(".scroll").forEach(split_table);
+  [...document.querySelectorAll(".scroll")].filter((scroll) => scroll.checkVisibility()).forEach(split_table);
   await window.packsim_fit_charts?.({ width_px: kPaper_px, height_px: kChart_px });
   if (!is_prepared) return;
-  document.querySelectorAll("figure[data-chart]").forEach(cut_chart);
   document.documentElement.dataset.paper = "ready"; // for who prints by a script
 }
 

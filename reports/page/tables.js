@@ -88,6 +88,10 @@ function set_group_spans(table, heads) {
   }
 }
 
+// Its words, also where the table is folded away: there it has no innerText.
+const title_of = (head) => [...(head.querySelector("button") ?? head).childNodes]
+  .map((node) => node.textContent.trim()).filter(Boolean).join(" ");
+
 function column_menu(table, heads, body) {
   const menu = document.createElement("details");
   const title = document.createElement("summary");
@@ -101,7 +105,7 @@ function column_menu(table, heads, body) {
     const box = document.createElement("input");
     box.type = "checkbox";
     box.checked = true;
-    label.append(box, ` ${head.innerText.replaceAll("\n", " ").trim() || column}`);
+    label.append(box, ` ${title_of(head) || column}`);
     list.append(label);
     box.addEventListener("change", () => {
       head.hidden = !box.checked;

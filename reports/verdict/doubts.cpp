@@ -18,6 +18,15 @@ namespace {
 // How many runs a sentence names before it counts the others.
 constexpr std::size_t kMostNames = 5;
 
+std::string names_text(std::vector<std::string> names) {
+  if (names.size() > kMostNames) {
+    const std::size_t n_more = names.size() - kMostNames;
+    names.resize(kMostNames);
+    names.push_back(fmt::format("and {} more", n_more));
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
 std::string next_run(const Report& report, const StrategyResult& best) {
   const StrategyResult* next = fastest_run(report, &best);
   if (next == nullptr) return "";
@@ -47,12 +56,8 @@ std::string level_runs(const Report& report, const StrategyResult& best) {
   std::ranges::stable_sort(level, {}, [](const StrategyResult* run) { return run->times->gpu_days; });
   std::vector<std::string> names;
   for (const StrategyResult* run : level) names.push_back(printable_name(run->name));
-  if (names.size() > kMostNames) {
-    names.resize(kMostNames);
-    names.push_back(fmt::format("and {} more", level.size() - kMostNames));
-  }
   return fmt::format("{} of {} other runs cannot be told apart from {} at 90%: {}.", level.size(), n_others,
-                     printable_name(best.name), fmt::join(names, ", "));
+                     printable_name(best.name), names_text(names));
 }
 
 // The fastest run when something is added to its time, if that is another one than `best`.
@@ -102,7 +107,7 @@ std::string searches_text(const Report& report) {
   if (names.empty()) return "";
   return fmt::format(
       "A time limit ended these searches, so better plans may exist, as good as the bound at most: {}.",
-      fmt::join(names, ", "));
+      names_text(names));
 }
 
 std::string prices_text(const StrategyResult& best) {
@@ -139,7 +144,7 @@ std::string not_compared_sentence(const Report& report) {
   for (const StrategyResult& run : report.runs) {
     if (!is_comparable(run)) runs.push_back(printable_name(run.name) + " " + obstacle(run));
   }
-  return runs.empty() ? "" : fmt::format("Not compared: {}.", fmt::join(runs, ", "));
+  return runs.empty() ? "" : fmt::format("Not compared: {}.", names_text(runs));
 }
 
 }  // namespace packsim::formats_detail

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import pytest
+from conftest import Reports
 from jobs import N_CROWDED_RUNS, print_jobs
+from playwright.sync_api import Browser
 from test_layout import LARGEST_OVERLAP_PX
-from view import SMALLEST_TEXT_PX, View, expect_none
+from view import (
+    MOST_PAGES,
+    PAPERS_POINTS,
+    SMALLEST_TEXT_PX,
+    View,
+    expect_none,
+    new_context,
+    printed_pages,
+)
 
-_A4_POINTS = [595, 842]
+N_SHOWN_RUNS = 32
+CHART_PX = 570  # as in reports/page/print.js
 
 _on_screen = pytest.mark.parametrize(
     "view", [(name, 1280, "light") for name in print_jobs()], indirect=True, ids=str
@@ -54,10 +64,13 @@ def test_no_text_of_a_chart_is_cut_where_the_chart_is(printed: View) -> None:
 
 
 @pytest.mark.parametrize("view", [("crowded", 1280, "light")], indirect=True, ids=str)
-def test_a_chart_that_is_cut_has_every_run_once(printed: View) -> None:
+def test_a_chart_has_each_of_the_runs_that_are_shown_once_and_fits_on_a_page(printed: View) -> None:
     names = [text for text in printed.check("shownTexts", "gpu_days") if text.startswith("run ")]
-    assert sorted(names) == sorted(f"run {n}" for n in range(1, N_CROWDED_RUNS + 1))
-    assert len(printed.page.query_selector_all("figure[data-chart=gpu_days] svg.marks")) > 1
+    assert len(set(names)) == len(names) == N_SHOWN_RUNS
+    assert f"show {N_SHOWN_RUNS} of {N_CROWDED_RUNS} runs" in printed.page.inner_text("main")
+    for chart in ("gpu_days", "time_parts"):
+        height_px = printed.page.locator(f"figure[data-chart={chart}] svg.marks").get_attribute("height")
+        assert float(height_px or "inf") <= CHART_PX
 
 
 @_on_screen
@@ -77,8 +90,26 @@ def test_a_print_that_is_left_at_once_changes_no_chart(view: View) -> None:
     assert view.check("chartSizes") == before
 
 
-@_on_screen
-def test_every_page_is_of_the_size_a4(view: View) -> None:
-    pages = re.findall(rb"/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]", view.page.pdf(prefer_css_page_size=True))
-    assert pages
-    assert {tuple(sorted(round(float(points)) for points in page)) for page in pages} == {tuple(_A4_POINTS)}
+@pytest.mark.parametrize("paper", PAPERS_POINTS)
+@pytest.mark.parametrize("name", print_jobs())
+def test_a_report_as_it_is_opened_is_printed_on_at_most_eight_pages(
+    browser: Browser, reports: Reports, name: str, paper: str
+) -> None:
+    pages = printed_pages(browser, reports(name) / "report.html", paper)
+    assert 1 <= len(pages) <= MOST_PAGES
+    assert set(pages) == {PAPERS_POINTS[paper]}
+
+
+def test_paper_names_what_is_folded_and_where_it_is(browser: Browser, reports: Reports) -> None:
+    context = new_context(browser, 1280, "light")
+    page = context.new_page()
+    page.goto((reports("plain") / "report.html").as_uri())
+    page.emulate_media(media="print")
+    text = page.inner_text("main")
+    assert "printed only if they are open in the browser. Their numbers are in report.json" in text
+    for part in ("Steps and ranks", "Memory, packs and plans", "Data", "Definitions"):
+        assert part in text
+    assert "What became of the data" not in text
+    for shown in ("Best plan", "What to set", "Comparison", "Where this comes from"):
+        assert shown in text
+    context.close()

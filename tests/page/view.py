@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -30,16 +31,19 @@ SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 WINDOWS = [(width, s) for width in WIDTHS_PX for s in SCHEMES if s == "light" or width == WIDTHS_PX[0]]
 HEIGHT_PX = 800
 SMALLEST_TEXT_PX = 11
+MOST_PAGES = 8
+PAPERS_POINTS = {"A4": (843, 596), "Letter": (792, 612)}  # landscape
 CHROMIUM = "/usr/bin/chromium"
 PROGRAM = Path(os.environ.get("PACKSIM", Path(__file__).parents[2] / "build" / "packsim"))
 
 _scripts = Path(__file__).parent / "scripts"
 _axe = Path(axe_playwright_python.__file__).with_name("axe.min.js")
 
-# Charts may be drawn when they come into view. Resolves when all are drawn, or have said that they cannot be.
+# Opens what is folded, and resolves when all charts are drawn, or have said that they cannot be.
 _DRAW_ALL = """async () => {
   const root = document.documentElement;
   const until = async (done) => { while (!done()) await new Promise(requestAnimationFrame); };
+  document.querySelectorAll("details.fold").forEach((part) => { part.open = true; });
   for (const figure of document.querySelectorAll("figure[data-chart]")) {
     figure.scrollIntoView();
     await until(() => figure.querySelector(".plot svg") || figure.textContent.includes("cannot be drawn"));
@@ -133,6 +137,20 @@ def new_context(browser: Browser, width_px: int, scheme: Scheme) -> BrowserConte
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     context.set_default_timeout(10_000)
     return context
+
+
+def printed_pages(browser: Browser, file: Path, paper: str) -> list[tuple[int, int]]:
+    """The size in points of each page of the PDF of a page as it is when it is opened, without choices."""
+    context = new_context(browser, 1280, "light")
+    page = context.new_page()
+    page.goto(file.as_uri())
+    page.wait_for_function("document.documentElement.dataset.ready === 'true'", timeout=30_000)
+    pdf = page.pdf(format=paper, prefer_css_page_size=True)
+    context.close()
+    n_pages = len(re.findall(rb"/Type\s*/Page\b", pdf))
+    sizes = re.findall(rb"/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]", pdf)
+    assert len(sizes) == n_pages
+    return [(round(float(width)), round(float(height))) for width, height in sizes]
 
 
 @contextmanager

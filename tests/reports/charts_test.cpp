@@ -1,13 +1,18 @@
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "example_report.hpp"
 #include "reports/charts/chart_data.hpp"
 #include "reports/charts/charts.hpp"
+#include "reports/charts/charts_json.hpp"
 #include "reports/files/embedded.hpp"
 #include "reports/formats/formats.hpp"
 
@@ -204,4 +209,70 @@ TEST_CASE("memory, packs and evidence are parts that follow each other") {
   CHECK(sets["evidence"][1]["evidence"] == "extrapolated");
   CHECK(sets["evidence"][1]["to"] == 0.75);
   CHECK(sets["cost"][0]["label"] == "192 (160 to 240)");
+}
+
+namespace {
+
+const formats_detail::Chart* find_chart(const std::vector<formats_detail::Chart>& charts,
+                                        std::string_view name) {
+  const auto found = std::ranges::find(charts, name, &formats_detail::Chart::name);
+  return found == charts.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+TEST_CASE("a chart of zeros is not drawn anywhere, and a sentence says why") {
+  Report report = priced_report();
+  for (StrategyResult& run : report.runs) {
+    run.abr_over_run = {{.first_iteration = 0, .last_iteration = 99, .least = 0, .mean = 0, .most = 0}};
+    for (SampledIteration& sample : run.sampled_iterations) sample.abr = 0;
+  }
+  const auto charts = formats_detail::charts_of(formats_detail::chart_data(report));
+  const std::string html = to_html(report);
+  const Json specs = Json::parse(to_charts_json(report))["specs"];
+  for (const char* name : {"abr", "rank_work"}) {
+    INFO(name);
+    REQUIRE(find_chart(charts, name) != nullptr);
+    CHECK_FALSE(find_chart(charts, name)->if_zero.empty());
+    CHECK(html.find(find_chart(charts, name)->if_zero) != std::string::npos);
+    CHECK(html.find(std::string("data-chart=\"") + name) == std::string::npos);
+    CHECK_FALSE(specs.contains(name));
+  }
+  CHECK(specs.contains("step_times"));
+}
+
+TEST_CASE("a chart of one run does not offer the runs that have zeros only") {
+  Report report = priced_report();
+  report.runs[1].abr_over_run[0].most = 0;  // hbp
+  report.runs[1].abr_over_run[0].mean = 0;
+  for (MixtureWindowResult& window : report.runs[1].mixture->windows) {
+    window.abr = 0;
+    window.fill_fraction = std::nan("");  // of a run whose packs have no capacity
+  }
+  const auto charts = formats_detail::charts_of(formats_detail::chart_data(report));
+  const formats_detail::Chart& abr = *find_chart(charts, "abr");
+  CHECK(Json(abr.spec)["params"][0]["bind"]["options"] == Json{"isf"});
+  const Json windows = Json(find_chart(charts, "mixture_windows")->spec)["params"];
+  CHECK(windows[0]["bind"]["options"] == Json{"isf"});
+  CHECK(abr.caption.ends_with(" Not offered: 1 run of which all values are 0."));
+  CHECK(Json(find_chart(charts, "step_times")->spec)["params"][0]["bind"]["options"] == Json{"hbp", "isf"});
+}
+
+TEST_CASE("of many runs, charts and tables show the first ones by GPU-days and the baseline") {
+  Report report = example_report();
+  report.runs = {example_run("isf", 1e6)};  // the baseline, last by GPU-days
+  for (int i = 0; i < 9999; ++i) report.runs.push_back(example_run("run " + std::to_string(i), 20000 - i));
+  const Json runs = Json(formats_detail::chart_data(report).sets)["runs"];
+  REQUIRE(runs.size() == 32);
+  CHECK(runs[0]["run"] == "run 9998");   // 20000 - 9998 GPU-days, the fewest
+  CHECK(runs[30]["run"] == "run 9968");  // the 31st
+  CHECK(runs[31]["run"] == "isf");
+  const std::string html = to_html(report);
+  CHECK(html.find("Charts and tables show 32 of 10,000 runs: the first ones by GPU-days, and the baseline. "
+                  "report.csv and report.json have all.") != std::string::npos);
+  CHECK(html.size() < 20'000'000);
+  CHECK(html.find("run 9967<") == std::string::npos);
+  const std::string csv = to_csv(report);
+  CHECK(std::ranges::count(csv, '\n') == 10'001);
+  CHECK(to_html(example_report()).find("Charts and tables show") == std::string::npos);
 }

@@ -151,3 +151,32 @@ TEST_CASE("the slowest steps say how much longer they take than the median step,
       html,
       "<td>7</td><td>2.00 s (1.33x the median)</td><td>0.250</td><td>1,000</td><td>900</td><td>mixed</td>"));
 }
+
+TEST_CASE("the page names one ZeRO stage, that of the best run, whatever the scenario says") {
+  Report report = example_report();
+  report.manifest.plan.zero_stage = 1;  // hbp, the best run, was searched and has another
+  report.runs[1].plan.zero_stage = 3;
+  report.runs[1].groups[0].zero_stage = 3;
+  const std::string html = to_html(report);
+  const std::string first_screen = html.substr(0, html.find("<h2>GPU-days</h2>"));
+  CHECK(contains(first_screen, "ZeRO 3"));
+  CHECK_FALSE(contains(first_screen, "ZeRO 1"));
+
+  report.runs = {example_misfit("isf")};  // nothing to set: the plan that was asked for
+  CHECK(contains(to_html(report), "<dt>Parallel plan</dt><dd>no model parallelism; ZeRO 1;"));
+}
+
+TEST_CASE("what decides is in the open, and the rest is folded, each part once and none empty") {
+  const std::string html = to_html(priced_report());
+  const std::string page = html.substr(0, html.find("<script type=\"application/json\""));
+  const std::size_t folded = page.find("<details class=\"fold\">");
+  REQUIRE(folded != std::string::npos);
+  for (const char* open : {"data-chart=\"gpu_days\"", "data-chart=\"waterfall\"", "<h2>Comparison</h2>",
+                           "data-chart=\"evidence\""})
+    CHECK(page.find(open) < folded);
+  for (const char* in_fold : {"data-chart=\"abr\"", "data-chart=\"cost\"", "Plans and memory of each group"})
+    CHECK((page.find(in_fold) > folded && page.find(in_fold) != std::string::npos));
+  CHECK(page.find("<h2>Where this comes from</h2>") > page.rfind("<details class=\"fold\">"));
+  CHECK(count(page, "<details class=\"fold\">") == 6);  // no bound and no search in this report
+  CHECK_FALSE(contains(page, "</summary>\n</details>"));
+}

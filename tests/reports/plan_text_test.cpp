@@ -69,6 +69,7 @@ TEST_CASE("A plan in words: degrees, ZeRO, and how gradients and exchange go") {
 
 TEST_CASE("Every report has the plan that it is of") {
   Report report = example_report();
+  report.runs = {example_misfit("isf")};  // a best run says what to set
   report.manifest.plan = {.tp_degree = 4, .pp_degree = 2, .chunk_layers = {20, 12}, .zero_stage = 0};
   report.runs[0].groups[0].sequence.ulysses = 2;
   report.runs[0].groups[0].sequence.ring = 4;

@@ -25,6 +25,7 @@ ChartRows sampled_iteration(const SampledIteration& sample) {
   std::ranges::sort(pairs, std::greater<>());
   const double busiest = pairs.empty() ? 0 : pairs.front();
   ChartRows row = {{"iteration", sample.iteration},
+                   {"abr", five_digits(sample.abr)},
                    {"n_ranks", pairs.size()},
                    {"n_bars", std::min(pairs.size(), kMostBars)},
                    {"caption", fmt::format("iteration {}, {}: ABR {}", grouped(sample.iteration),

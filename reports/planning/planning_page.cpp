@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
 
 #include "reports/files/embedded.hpp"
@@ -76,6 +77,7 @@ std::string verdict_html(const PlanningData& data) {
 // What stays empty here is filled by the scripts.
 constexpr std::string_view kSections = R"(
 <noscript><p class="warnings">The filters, charts and tables below need JavaScript.</p></noscript>
+<p class="note paper-note">Printed are the points that the filters of the page leave, and of their table one part. All points are in the page, planning.html, and in the files that it was made from.</p>
 <div class="planning">
 <div class="scroll side" tabindex="0" role="region" aria-label="Filters"><details id="filters" open><summary>Filters: <output id="shown"></output></summary>
 <form></form></details></div>
@@ -114,6 +116,13 @@ constexpr std::string_view kNoTornado =
     "one, and "
     "<code>packsim page --recommendation FOLDER/recommendation.json</code> shows it here.</p>";
 
+constexpr std::string_view kNothingChanges = "\n<p class=\"note\">None of what was varied changes it.</p>";
+
+// What has no run is said below the chart.
+bool changes_anything(const PlanningChange& change) {
+  return change.less.ratio != 1.0 || change.more.ratio != 1.0;
+}
+
 constexpr std::string_view kBody = R"(<header>
 <p class="kicker">packsim: which cluster</p><h1>{title}</h1><p>{source}</p>
 </header>
@@ -125,8 +134,9 @@ constexpr std::string_view kBody = R"(<header>
 std::string planning_page(const PlanningData& exact) {
   const PlanningData data = rounded(exact);
   const std::string cost = cost_of(data) == CostKind::money ? "money" : "GPU-days";
-  const std::string tornado =
-      data.changes.empty() ? std::string(kNoTornado) : fmt::format(kTornado, fmt::arg("cost", cost));
+  std::string tornado(data.changes.empty() ? kNoTornado : kNothingChanges);
+  if (std::ranges::any_of(data.changes, changes_anything))
+    tornado = fmt::format(kTornado, fmt::arg("cost", cost));
   const std::string sections = fmt::format(kSections, fmt::arg("cost", cost), fmt::arg("tornado", tornado),
                                            fmt::arg("series", "strategy and type of cluster"));
   const std::string body = fmt::format(

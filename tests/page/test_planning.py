@@ -13,7 +13,17 @@ from typing import Any
 import pytest
 from planning_pages import write_page
 from playwright.sync_api import Browser, Page
-from view import PROGRAM, SMALLEST_TEXT_PX, WINDOWS, View, expect_none, opened
+from view import (
+    MOST_PAGES,
+    PAPERS_POINTS,
+    PROGRAM,
+    SMALLEST_TEXT_PX,
+    WINDOWS,
+    View,
+    expect_none,
+    opened,
+    printed_pages,
+)
 
 LARGEST_PAGE_BYTES = 5_000_000
 LONGEST_CHANGE_SORTS = 1.0
@@ -360,3 +370,20 @@ def test_the_tornado_is_there_with_a_recommendation_alone(
     changes = json.loads((small.folder / "recommendation.json").read_text())["sensitivity"]
     n_with_times = sum(change[side]["times"] is not None for change in changes for side in ("less", "more"))
     assert small.page.locator("#tornado svg [aria-roledescription='bar']").count() == n_with_times
+
+
+@pytest.mark.parametrize("paper", PAPERS_POINTS)
+@pytest.mark.parametrize("name", PAGES)
+def test_it_is_printed_on_at_most_eight_pages(browser: Browser, pages: Pages, name: str, paper: str) -> None:
+    printed = printed_pages(browser, pages(name) / PAGE, paper)
+    assert 1 <= len(printed) <= MOST_PAGES
+    assert set(printed) == {PAPERS_POINTS[paper]}
+
+
+def test_filters_and_map_begin_as_the_recommendation_asked(browser: Browser, pages: Pages) -> None:
+    with opened(browser, pages("recommended"), 1280, "light", PAGE) as view:
+        question = json.loads((view.folder / "recommendation.json").read_text())["question"]
+        assert float(view.page.get_by_label("at most, hours").input_value()) == question["deadline_hours"]
+        assert view.page.get_by_label("with 90% confidence").is_checked()
+        assert view.page.locator("#heat_measure option:checked").inner_text() == "money"
+        expect_quiet(view)

@@ -95,7 +95,7 @@ function legend(list, entries) {
   }));
 }
 
-if (planning.changes.length > 0) {
+if (document.getElementById("tornado_reasons")) {
   const percent = (ratio) => `${ratio >= 1 ? "+" : ""}${(100 * (ratio - 1)).toFixed(1)}%`;
   const rows = [];
   const reasons = document.getElementById("tornado_reasons");

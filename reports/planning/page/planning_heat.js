@@ -8,7 +8,7 @@ const kCellLabel_px = 46;
 // What can be an axis: settings, and what the plan of a point has in few values.
 const heat_axes = [columns.get("@sp"), columns.get("@gc"), strategy, n_gpus, columns.get("@zero_stage"), ...settings]
   .filter((column, at, all) => column && all.indexOf(column) === at && column.has_values() && (!column.is_text || column.values.length <= 60));
-const heat_measures = [gpu_days, columns.get("@money"), hours, columns.get("@step_mean_s")].filter((column) => column?.has_values());
+const heat_measures = [columns.get("@money"), gpu_days, hours, columns.get("@step_mean_s")].filter((column) => column?.has_values());
 const varies = (column) => !column.values || column.values.filter((value) => value !== null).length > 1;
 
 // SP x GC where both vary, else what does; what was varied by the sweep comes before what follows from it.

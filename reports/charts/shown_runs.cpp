@@ -35,10 +35,11 @@ Report with_shown_runs(const Report& report) {
 std::string shown_runs_sentence(const Report& report) {
   if (report.runs.size() <= kMostShownRuns) return "";
   return fmt::format(
-      "Charts and tables show {} of {} runs: the first ones by GPU-days{}. report.csv and report.json have "
-      "all.",
+      "Charts and tables show {} of {} runs: those with the fewest GPU-days, runs that can be compared "
+      "before "
+      "others{}. report.csv and report.json have all.",
       kMostShownRuns, grouped(static_cast<std::int64_t>(report.runs.size())),
-      baseline_run(report) == nullptr ? "" : ", and the baseline");
+      baseline_run(report) == nullptr ? "" : "; and the baseline");
 }
 
 }  // namespace packsim::formats_detail

@@ -30,13 +30,24 @@ namespace {
 
 using namespace formats_detail;
 
-std::string run_notes_html(const Report& report) {
+constexpr std::size_t kMostOpenNotes = 8;
+
+std::string notes_list(std::span<const RunNote> notes) {
   std::string items;
-  for (const RunNote& note : run_notes(report)) {
+  for (const RunNote& note : notes) {
     items += fmt::format("<li{}><b>{}</b> {}.</li>\n", note.is_problem ? " class=\"oom\"" : "",
                          html_escaped(note.run), html_escaped(note.text));
   }
   return items.empty() ? "" : fmt::format("<ul>\n{}</ul>\n", items);
+}
+
+std::string run_notes_html(const Report& report) {
+  const std::vector<RunNote> notes = run_notes(report);
+  const std::span all(notes);
+  if (all.size() <= kMostOpenNotes) return notes_list(all);
+  return notes_list(all.first(kMostOpenNotes)) +
+         fmt::format("<details><summary>{} more notes</summary>{}</details>\n", all.size() - kMostOpenNotes,
+                     notes_list(all.subspan(kMostOpenNotes)));
 }
 
 // How deep a heading is: parts that are folded away have headings of their own.

@@ -268,8 +268,10 @@ TEST_CASE("of many runs, charts and tables show the first ones by GPU-days and t
   CHECK(runs[30]["run"] == "run 9968");  // the 31st
   CHECK(runs[31]["run"] == "isf");
   const std::string html = to_html(report);
-  CHECK(html.find("Charts and tables show 32 of 10,000 runs: the first ones by GPU-days, and the baseline. "
-                  "report.csv and report.json have all.") != std::string::npos);
+  CHECK(
+      html.find("Charts and tables show 32 of 10,000 runs: those with the fewest GPU-days, runs that can be "
+                "compared before others; and the baseline. report.csv and report.json have all.") !=
+      std::string::npos);
   CHECK(html.size() < 20'000'000);
   CHECK(html.find("run 9967<") == std::string::npos);
   const std::string csv = to_csv(report);

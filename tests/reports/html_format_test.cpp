@@ -82,6 +82,17 @@ TEST_CASE("notes on runs that have a result are not set like problems") {
   CHECK(contains(html, "<li class=\"oom\"><b>hbp</b> is not compared with the others"));
 }
 
+TEST_CASE("of many notes on runs the first eight are in the open") {
+  Report report = example_report();
+  for (int i = 1; i <= 10; ++i) report.runs.push_back(example_misfit("large " + std::to_string(i)));
+  const std::string html = to_html(report);
+  const std::size_t folded = html.find("<details><summary>2 more notes</summary>");
+  REQUIRE(folded != std::string::npos);
+  CHECK(html.find("<li class=\"oom\"><b>large 8</b>") < folded);
+  CHECK(html.find("<li class=\"oom\"><b>large 9</b>") > folded);
+  CHECK(contains(html, "<li class=\"oom\"><b>large 10</b>"));
+}
+
 TEST_CASE("the page loads nothing from a network") {
   const std::string html = to_html(example_report());
   CHECK(contains(html, "default-src 'none'"));

@@ -57,8 +57,8 @@ TEST_CASE("who waits for a report hears of each file before it is made") {
       report_files(example_report(), [&](std::string_view name) { names.emplace_back(name); });
   CHECK(names == std::vector<std::string>{"report.json", "report.csv", "report.html", "charts.json"});
   REQUIRE(files.size() == 4);
-  CHECK(files[2].name == "report.html");
-  CHECK(files[2].text == to_html(example_report()));
+  CHECK(files[2].first == "report.html");
+  CHECK(files[2].second == to_html(example_report()));
 }
 
 TEST_CASE("a folder that cannot be made is named with the system's reason") {

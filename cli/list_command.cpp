@@ -152,14 +152,16 @@ struct Listing {
 
 constexpr Listing kListings[] = {
     {"strategies", {}, print_strategies},
-    {"models", {&kModelFiles, 1}},
-    {"gpus", {&kGpuFiles, 1}, [](const DataPaths& data) { print_rows(gpu_rows(data)); }},
-    {"clusters", {&kClusterFiles, 1}},
-    {"networks", {&kNetworkFiles, 1}},
-    {"trainers", {&kTrainerFiles, 1}, [](const DataPaths& data) { print_rows(trainer_rows(data)); }},
-    {"scenarios", {&kScenarioFiles, 1}},
-    {"profiles", {&kProfileFiles, 1}},
-    {"hardware-profiles", {&kHardwareProfileFiles, 1}},
+    {kModelFiles.listing, {&kModelFiles, 1}},
+    {kGpuFiles.listing, {&kGpuFiles, 1}, [](const DataPaths& data) { print_rows(gpu_rows(data)); }},
+    {kClusterFiles.listing, {&kClusterFiles, 1}},
+    {kNetworkFiles.listing, {&kNetworkFiles, 1}},
+    {kTrainerFiles.listing,
+     {&kTrainerFiles, 1},
+     [](const DataPaths& data) { print_rows(trainer_rows(data)); }},
+    {kScenarioFiles.listing, {&kScenarioFiles, 1}},
+    {kProfileFiles.listing, {&kProfileFiles, 1}},
+    {kHardwareProfileFiles.listing, {&kHardwareProfileFiles, 1}},
     {"support", kSupportFiles, print_support},
 };
 

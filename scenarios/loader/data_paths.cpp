@@ -35,6 +35,14 @@ FoundFile find_file(const std::string& path, const std::vector<std::string>& fol
   return {.path = {}, .expected = "a file", .got = fmt::format("{} (no such file{})", quote(path), places)};
 }
 
+// The shipped names that a path resembles, such as that of a Hugging Face repository.
+std::string hint_for_path(const NamedFiles& kind, const std::string& path, const DataPaths& data) {
+  std::string name = fs::path(path).filename().string();
+  if (name.ends_with(kExtension)) name.resize(name.size() - kExtension.size());
+  const std::string meant = did_you_mean(nearest_names(name, names_of(kind, data)));
+  return meant.empty() ? "" : " (" + meant + ")";
+}
+
 }  // namespace
 
 bool is_path(const std::string& name_or_path) {
@@ -43,12 +51,17 @@ bool is_path(const std::string& name_or_path) {
 
 FoundFile find_named_file(const NamedFiles& kind, const std::string& name, const std::string& from_folder,
                           const DataPaths& data) {
-  if (is_path(name)) return find_file(name, {from_folder, ""});
+  if (is_path(name)) {
+    FoundFile file = find_file(name, {from_folder, ""});
+    if (!file.found()) file.expected += hint_for_path(kind, name, data);
+    return file;
+  }
   const std::string path = path_of(kind, name, data);
   if (is_file(path)) return {.path = path};
+  const std::string listing = kind.listing.empty() ? "" : fmt::format("packsim list {}", kind.listing);
   return {.path = {},
           .expected = fmt::format("the name of a {} ({}) or the path of a .json file", kind.what,
-                                  suggest(name, names_of(kind, data))),
+                                  suggest(name, names_of(kind, data), listing)),
           .got = quote(name) + " (string)"};
 }
 

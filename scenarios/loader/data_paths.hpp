@@ -24,17 +24,18 @@ inline bool is_standard_input(std::string_view path) {
 /// A kind of JSON file that is named without folder and extension.
 struct NamedFiles {
   std::string_view what;
-  std::string_view folder;  ///< under the data root
+  std::string_view folder;        ///< under the data root
+  std::string_view listing = {};  ///< `packsim list` with this word lists them; empty: no word does
 };
 
-inline constexpr NamedFiles kModelFiles = {"model", "models/architectures"};
-inline constexpr NamedFiles kClusterFiles = {"cluster type", "models/clusters"};
-inline constexpr NamedFiles kGpuFiles = {"GPU", "models/gpus"};
-inline constexpr NamedFiles kNetworkFiles = {"network", "models/networks"};
-inline constexpr NamedFiles kTrainerFiles = {"trainer", "models/trainers"};
+inline constexpr NamedFiles kModelFiles = {"model", "models/architectures", "models"};
+inline constexpr NamedFiles kClusterFiles = {"cluster type", "models/clusters", "clusters"};
+inline constexpr NamedFiles kGpuFiles = {"GPU", "models/gpus", "gpus"};
+inline constexpr NamedFiles kNetworkFiles = {"network", "models/networks", "networks"};
+inline constexpr NamedFiles kTrainerFiles = {"trainer", "models/trainers", "trainers"};
 inline constexpr NamedFiles kSettingsFiles = {"settings file", "models/trainers/settings"};
-inline constexpr NamedFiles kProfileFiles = {"profile", "calibration/profiles"};
-inline constexpr NamedFiles kScenarioFiles = {"scenario", "scenarios"};
+inline constexpr NamedFiles kProfileFiles = {"profile", "calibration/profiles", "profiles"};
+inline constexpr NamedFiles kScenarioFiles = {"scenario", "scenarios", "scenarios"};
 
 /// A file that was looked for: its path or, where there is none, what to tell the user.
 struct FoundFile {

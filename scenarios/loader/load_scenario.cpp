@@ -18,6 +18,7 @@
 #include "scenarios/loader/read_network.hpp"
 #include "scenarios/loader/readers.hpp"
 #include "scenarios/loader/scenario_changes.hpp"
+#include "scenarios/loader/schema/suggest_key.hpp"
 #include "scenarios/training_stacks.hpp"
 
 namespace packsim {
@@ -276,6 +277,7 @@ Scenario scenario_of(JsonDocument document, const std::string& folder, const Dat
                      std::span<const std::string> settings, MistakenStrategies mistaken, Problems& problems) {
   const std::vector<ScenarioChange> changes = change_document(document, settings, problems);
   problems.throw_if_any();
+  document.suggest_key = [&](const auto&... asked) { return suggest_scenario_key(asked..., data); };
   Scenario scenario = read_scenario(JsonReader(document, problems), folder, data, problems);
   if (mistaken == MistakenStrategies::leave_out && problems.size() > 0) {
     const auto messages = mistaken_strategies(problems, document, changes);

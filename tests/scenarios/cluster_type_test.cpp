@@ -145,7 +145,8 @@ TEST_CASE("mistakes in a GPU's file come with those of the cluster that names it
   const std::string unknown = cluster("h100");
   CHECK(messages_of([&] { load_cluster_type(unknown, kData); })
             .front()
-            .find("/gpu: expected the name of a GPU (known: a100-pcie-80gb, ") != std::string::npos);
+            .find("/gpu: expected the name of a GPU (did you mean h100-nvl-94gb, h100-sxm-80gb or ") !=
+        std::string::npos);
 }
 
 TEST_CASE("a GPU that is not found is one mistake: its NVLink is not missed, too") {

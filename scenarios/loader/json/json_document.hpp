@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -19,6 +21,11 @@ struct JsonDocument {
   std::string hash;                  ///< of the bytes
   std::shared_ptr<const Json> root;  ///< null where the text is not JSON
   KeyRecords* records = nullptr;     ///< where readers note what they ask; null: nowhere
+  /// What to say of a key that an object does not have; none: suggest(). place: the object's JSON pointer,
+  /// known: its keys.
+  std::function<std::string(const std::string& place, const std::string& key,
+                            std::span<const std::string> known)>
+      suggest_key = {};
 };
 
 enum class Comments { refused, allowed };

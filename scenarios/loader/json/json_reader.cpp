@@ -344,8 +344,9 @@ void JsonReader::finish() {
     if (any_keys_ || std::ranges::find(known_, key) != known_.end()) continue;
     if (++n_unknown > kMostShown) continue;
     refuse(key,
-           fmt::format("no such key{}{} ({})", kind_.text.empty() ? "" : " for ", kind_.text,
-                       suggest(key, known_)),
+           fmt::format(
+               "no such key{}{} ({})", kind_.text.empty() ? "" : " for ", kind_.text,
+               document_->suggest_key ? document_->suggest_key(place_, key, known_) : suggest(key, known_)),
            describe(member));
   }
   if (n_unknown > kMostShown) {

@@ -7,14 +7,21 @@
 
 namespace packsim {
 
-/// The known name that was probably meant: at most 2 edits (a swap of neighbours is one) and a third of the
-/// length of `got` away, or 3 edits where `got` has at least 12 characters. Null if there is none.
-const std::string* nearest_name(std::string_view got, std::span<const std::string> known);
+/// The known names that were probably meant, the most likely first. One name where it is few edits away: at
+/// most 2 (a swap of neighbours is one) and a third of the length of `got`, or 3 where `got` has at least 12
+/// characters. Case and separators count as no edit: "H100_SXM-80GB" is "h100-sxm-80gb". Else up to three
+/// names that `got` is a part of ("H100", "price"), or that are a part of it ("Qwen2.5-7B-Instruct").
+std::vector<std::string> nearest_names(std::string_view got, std::span<const std::string> known);
 
-/// "did you mean nodes?" where there is a nearest name, else "known: nodes, type".
-std::string suggest(std::string_view got, std::span<const std::string> known);
+/// "did you mean a, b or c?"; nothing without names.
+std::string did_you_mean(std::span<const std::string> names);
 
-/// "one of isf, ffd", with " (did you mean ffd?)" behind it where there is a nearest name.
+/// "did you mean nodes?" where there are nearest names, else "known: nodes, type". A long list of known names
+/// is cut to the five that differ least, if there is a command that lists all.
+std::string suggest(std::string_view got, std::span<const std::string> known,
+                    std::string_view listing_command = {});
+
+/// "one of isf, ffd", with " (did you mean ffd?)" behind it where there are nearest names.
 std::string expected_one_of(std::string_view got, std::span<const std::string> known);
 
 /// "a, b, c".

@@ -7,7 +7,8 @@
 
 namespace packsim {
 
-inline constexpr NamedFiles kHardwareProfileFiles = {"hardware profile", "calibration/profiles/hardware"};
+inline constexpr NamedFiles kHardwareProfileFiles = {"hardware profile", "calibration/profiles/hardware",
+                                                     "hardware-profiles"};
 
 /// Reads a hardware profile. Throws ScenarioError with every mistake (unknown keys, sizes that do not rise,
 /// times that fall, numbers out of range, keys of no kernel), FileError.

@@ -17,6 +17,7 @@
 #include "cli/shared/exit_codes.hpp"
 #include "cli/shared/interrupts.hpp"
 #include "cli/shared/print.hpp"
+#include "cli/shared/upper.hpp"
 #include "files/file_error.hpp"
 #include "files/inputs.hpp"
 #include "files/shell_quoted.hpp"
@@ -87,6 +88,32 @@ std::string extra_mistake(CLI::App& app) {
   return fmt::format("expected no more arguments{}, got {}", where, join(others));
 }
 
+// "calibrate fit".
+std::string command_name(const CLI::App& app) {
+  const CLI::App* const parent = app.get_parent();
+  const bool is_inner = parent != nullptr && parent->get_parent() != nullptr;
+  return (is_inner ? command_name(*parent) + " " : "") + app.get_name();
+}
+
+// What a command takes and lacks: "diff takes BEFORE and NOW; NOW is missing: ..."; empty if it lacks
+// nothing.
+std::string missing_mistake(const CLI::App& app) {
+  std::vector<std::string> taken;
+  std::string lacking;
+  for (const CLI::Option* option : app.get_options()) {
+    if (!option->get_positional() || !option->get_required()) continue;
+    taken.push_back(upper(option->get_name(true)));
+    if (option->count() == 0 && lacking.empty())
+      lacking = fmt::format("{} is missing: {}", taken.back(), option->get_description());
+  }
+  if (!lacking.empty())
+    return fmt::format("{} takes {}; {}", command_name(app), fmt::join(taken, " and "), lacking);
+  for (const CLI::App* command : app.get_subcommands()) {
+    if (std::string mistake = missing_mistake(*command); !mistake.empty()) return mistake;
+  }
+  return "";
+}
+
 int run_commands(int argc, char** argv) {
   Outputs outputs;
   const CommandContext context{.command_line = quoted_command_line(argc, argv),
@@ -110,9 +137,11 @@ int run_commands(int argc, char** argv) {
     app.exit(done);
   } catch (const CLI::ParseError& error) {
     // An option that is missing may be there with a typing error, which is then what to tell.
-    const std::string extra = extra_mistake(app);
+    std::string mistake = extra_mistake(app);
+    if (mistake.empty() && error.get_exit_code() == static_cast<int>(CLI::ExitCodes::RequiredError))
+      mistake = missing_mistake(app);
     print_error("packsim: {}\nRun packsim --help for the commands, packsim COMMAND --help for one.\n",
-                extra.empty() ? error.what() : extra);
+                mistake.empty() ? error.what() : mistake);
     return kUserMistake;
   }
   // An earlier flush that failed shows only in the stream's error indicator.

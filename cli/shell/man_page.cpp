@@ -2,13 +2,12 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <cctype>
 #include <span>
 #include <string>
 
 #include "cli/commands.hpp"
 #include "cli/shared/print.hpp"
+#include "cli/shared/upper.hpp"
 #include "cli/shell/command_tree.hpp"
 
 namespace packsim {
@@ -32,12 +31,6 @@ std::string roff(const std::string& text) {
     starts_line = c == '\n' || (starts_line && c == ' ');
   }
   return shown;
-}
-
-std::string upper(std::string text) {
-  std::ranges::transform(text, text.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  return text;
 }
 
 std::string synopsis(const CommandNode& node) {

@@ -16,7 +16,9 @@ struct BadArguments {
 };
 
 constexpr BadArguments kBadArguments[] = {
-    {"list", 2, true, "packsim: what is required\n"},
+    {"list", 2, true,
+     "packsim: list takes WHAT; WHAT is missing: one of strategies, models, gpus, clusters, networks, "
+     "trainers, scenarios, profiles, hardware-profiles, support\n"},
     {"list nothing", 2, true,
      "packsim: what: expected one of strategies, models, gpus, clusters, networks, trainers, scenarios, "
      "profiles, "
@@ -25,7 +27,9 @@ constexpr BadArguments kBadArguments[] = {
      "packsim: what: expected one of strategies, models, gpus, clusters, networks, trainers, scenarios, "
      "profiles, "
      "hardware-profiles, support (did you mean strategies?), got \"strategis\"\n"},
-    {"compare", 2, true, "packsim: scenario is required\n"},
+    {"compare", 2, true,
+     "packsim: compare takes SCENARIO; SCENARIO is missing: Scenario file, the name of a shipped one, or - "
+     "for standard input\n"},
     {"compare missing.json", 3, false, "packsim: missing.json: No such file or directory\n"},
     {"compare few.json --level slow", 2, true, "packsim: --level: expected one of step, op, got \"slow\"\n"},
     {"compare few.json --threads 0", 2, true, "packsim: --threads: Value 0 not in range 1 to 256\n"},
@@ -35,7 +39,8 @@ constexpr BadArguments kBadArguments[] = {
      "packsim: strategy: expected a strategy of few.json, one of isf, got \"nobody\"\n"},
     {"run few.json --strategy isf --plan p", 2, true, "packsim: --strategy excludes --plan\n"},
     {"run few.json --strategy isf --normaliser token", 2, true,
-     "packsim: --normaliser: expected one of stable, token_mean, sample_mean, longalign, sum, got "
+     "packsim: --normaliser: expected one of stable, token_mean, sample_mean, longalign, sum (did you mean "
+     "token_mean?), got "
      "\"token\"\n"},
     {"run few.json --strategy ifs", 2, false,
      "packsim: strategy: expected a strategy of few.json, one of isf (did you mean isf?), got \"ifs\"\n"},
@@ -52,7 +57,7 @@ constexpr BadArguments kBadArguments[] = {
      "\"99999999999999999999\"\n"},
     {"trace few.json --strategy isf --ranks -1", 2, true,
      "packsim: --ranks: Value -1 not in range 0 to 2147483647\n"},
-    {"pack", 2, true, "packsim: lengths is required\n"},
+    {"pack", 2, true, "packsim: pack takes LENGTHS; LENGTHS is missing: CSV, JSONL, NPY or histogram JSON\n"},
     {"pack few.csv", 2, true, "packsim: --strategy is required\n"},
     {"pack few.txt --strategy ffd --capacity 8", 2, false,
      "lengths: expected a file of a known kind (.csv, .jsonl, .npy, .json), got \"few.txt\"\n"},
@@ -108,7 +113,9 @@ constexpr BadArguments kBadArguments[] = {
     {"calibrate", 2, true,
      "packsim: expected a command, got none (known: plan, run, fit, validate, compare, coverage)\n"},
     {"calibrate fitt", 2, true, "packsim: unknown command \"fitt\" (did you mean fit?)\n"},
-    {"calibrate fit", 2, true, "packsim: measurements is required\n"},
+    {"calibrate fit", 2, true,
+     "packsim: calibrate fit takes MEASUREMENTS; MEASUREMENTS is missing: Measurement files of one kind of "
+     "GPU\n"},
     {"calibrate fit missing.jsonl --name a --hardware h.json", 3, false,
      "packsim: missing.jsonl: No such file or directory\n"},
     {"calibrate fit few.csv --name a --hardware h.json", 2, false,
@@ -126,7 +133,13 @@ constexpr BadArguments kBadArguments[] = {
      "packsim: expected no more arguments of packsim plan, got \"few.csv\"\n"},
     {"calibrate plan --models nothing", 2, true,
      "packsim: unknown option \"--models\" of packsim plan (did you mean --model?)\n"},
-    {"calibrate validate few.csv", 2, true, "packsim: steps is required\n"},
+    {"calibrate validate few.csv", 2, true,
+     "packsim: calibrate validate takes PROFILE and STEPS; STEPS is missing: Measurement files with steps, "
+     "held out from every fit\n"},
+    {"diff", 2, true,
+     "packsim: diff takes BEFORE and NOW; BEFORE is missing: report.json, or the folder that it is in\n"},
+    {"diff rep", 2, true,
+     "packsim: diff takes BEFORE and NOW; NOW is missing: The report to compare with it\n"},
 };
 
 constexpr std::string_view kHint = "Run packsim --help for the commands, packsim COMMAND --help for one.\n";

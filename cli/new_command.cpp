@@ -164,7 +164,7 @@ void add_new_command(CLI::App& app, const CommandContext& context) {
       ->check(CLI::Range(1, kMostNodes))
       ->capture_default_str();
   add_job_options(*command, a->job);
-  command->add_option("--price", a->job.price, "What an hour of one GPU costs")->check(CLI::PositiveNumber);
+  command->add_option("--price", a->job.price, "What an hour of one GPU costs")->check(positive_check());
   command->add_option("--out", a->out, "File to write")->capture_default_str();
   context.outputs.add_force_option(*command);
   command->callback([a, command, context] { write_new(*command, *a, context); });

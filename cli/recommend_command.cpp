@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -269,7 +270,7 @@ void add_recommend_command(CLI::App& app, const CommandContext& context) {
   command->add_option("--budget", arguments->budget,
                       "Most money that it may cost, in the currency of the prices: 900, or '900 EUR'");
   command->add_option("--max-gpus", arguments->most_gpus, "Most GPUs that it may have")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1, std::numeric_limits<int>::max()));
   command
       ->add_option("--goal", arguments->goal,
                    "cheapest or fastest of those that meet all limits; default: cheapest with a deadline, "

@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "packing/options/token_count.hpp"
@@ -47,6 +50,17 @@ CLI::Validator token_check(std::int64_t low, std::int64_t high) {
     return "";
   };
   return {read, fmt::format("TOKENS in {}..{}", low, high), "tokens"};
+}
+
+CLI::Validator positive_check() {
+  const auto check = [](const std::string& text) -> std::string {
+    double number = 0;
+    const char* const end = text.data() + text.size();
+    const auto [read_to, error] = std::from_chars(text.data(), end, number);
+    if (error == std::errc() && read_to == end && std::isfinite(number) && number > 0) return "";
+    return fmt::format("expected a number above 0, got {}", quote(text));
+  };
+  return {check, "NUMBER above 0", "positive"};
 }
 
 }  // namespace packsim

@@ -18,4 +18,7 @@ std::vector<std::string> members_of(CLI::Option& option);
 /// Lets an option take a number of tokens in [low, high] as people write it: 65536 or 64K.
 CLI::Validator token_check(std::int64_t low, std::int64_t high);
 
+/// Lets an option be a number above 0, however small.
+CLI::Validator positive_check();
+
 }  // namespace packsim

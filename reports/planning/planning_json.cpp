@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 #include <functional>
 #include <map>
@@ -12,6 +11,7 @@
 #include "reports/files/embedded.hpp"
 #include "reports/planning/planning_front.hpp"
 #include "reports/planning/planning_verdict.hpp"
+#include "reports/text/numbers.hpp"
 
 namespace packsim {
 namespace {
@@ -22,11 +22,7 @@ constexpr std::size_t kFewValues = 64;
 constexpr std::size_t kMostTextBytes = 400;  // of a warning or reason; the database has the whole
 
 double rounded_number(double number) {
-  if (!std::isfinite(number)) return number;
-  const std::string text = fmt::format("{:.6g}", number);
-  double result = 0;
-  std::from_chars(text.data(), text.data() + text.size(), result);
-  return result;
+  return formats_detail::with_digits(number, 6);
 }
 
 void round_amount(std::optional<PlanningAmount>& amount) {

@@ -74,6 +74,12 @@ std::string gibibytes_used(double peak_bytes, double available_bytes) {
   return fmt::format("{} of {} GiB", gibibytes(peak_bytes), gibibytes(available_bytes));
 }
 
+double with_digits(double value, int digits) {
+  if (!std::isfinite(value)) return value;
+  // std::stod would throw for values that are hardly above 0.
+  return std::strtod(fmt::format("{:.{}g}", value, digits).c_str(), nullptr);
+}
+
 std::string micro_batches_text(std::optional<int> micro_batches_per_rank) {
   return micro_batches_per_rank ? grouped(*micro_batches_per_rank) : "-";
 }

@@ -20,6 +20,9 @@ std::string quantity(double value);        ///< 0.0531, 5.22, 52.2, 1,234; - whe
 std::string gibibytes(double size_bytes);  ///< 79.6
 std::string gibibytes_used(double peak_bytes, double available_bytes);  ///< 92.1 of 80.0 GiB
 
+/// The number that the text with so many significant digits means; as it is where it is not finite.
+double with_digits(double value, int digits);
+
 /// Micro-batches of a rank in an iteration; "-" where iterations differ.
 std::string micro_batches_text(std::optional<int> micro_batches_per_rank);
 

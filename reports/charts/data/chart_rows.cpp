@@ -1,18 +1,16 @@
 #include "reports/charts/data/chart_rows.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cmath>
 #include <iterator>
 #include <limits>
 
 #include "reports/tables/comparable_runs.hpp"
+#include "reports/text/numbers.hpp"
 
 namespace packsim::formats_detail {
 
 double five_digits(double value) {
-  return std::isfinite(value) ? std::stod(fmt::format("{:.5g}", value)) : value;
+  return with_digits(value, 5);
 }
 
 std::vector<const StrategyResult*> by_gpu_days(const Report& report) {

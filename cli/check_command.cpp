@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <functional>
 #include <iterator>
 #include <memory>
@@ -22,6 +23,7 @@
 #include "experiment/mixing/mixture_summary.hpp"
 #include "experiment/plans/check_strategies.hpp"
 #include "experiment/plans/plan_group.hpp"
+#include "experiment/plans/strategy_mistakes.hpp"
 #include "experiment/results/length_summary.hpp"
 #include "experiment/search/base_plans.hpp"
 #include "files/text/printable.hpp"
@@ -175,24 +177,80 @@ void add_choice(std::string& text, const Scenario& scenario, const StrategySpec&
 }
 
 // Runs what asks for prices or memory of a strategy, and keeps its mistake if it has a new one.
-void of_strategy(const Scenario& scenario, const StrategySpec& spec, std::vector<std::string>& messages,
+void of_strategy(const Scenario& scenario, const StrategySpec& spec, std::vector<StrategyMistake>& mistakes,
                  const std::function<void()>& run) {
   try {
     run();
   } catch (const std::invalid_argument& error) {
-    std::string message = fmt::format("{}: /strategies/{}: {}: {}", scenario.path,
-                                      &spec - scenario.strategies.data(), spec.name, error.what());
-    if (std::ranges::find(messages, message) == messages.end()) messages.push_back(std::move(message));
+    mistakes.push_back(
+        {.strategy = static_cast<std::size_t>(&spec - scenario.strategies.data()), .text = error.what()});
   }
 }
 
-void check(const ScenarioArgument& argument, const CommandContext& context) {
-  const Scenario scenario = load_scenario(argument, context);
+// Strategies with the same policies, and what each of them would run.
+struct AlikeStrategies {
+  std::vector<std::string> names;
+  std::string policies;
+  std::string plans;  // lines
+};
+
+std::string policies_text(const StrategySpec& spec) {
+  return fmt::format("packs {}, over-long samples: {}, last iteration: {}, padding: {}",
+                     policy_name(kPackOrderNames, spec.order), policy_name(kOverLongNames, spec.over_long),
+                     policy_name(kLastIterationNames, spec.last_iteration),
+                     policy_name(kPaddingNames, spec.padding));
+}
+
+AlikeStrategies shown_strategy(const Scenario& scenario, const StrategySpec& spec,
+                               std::vector<StrategyMistake>& mistakes) {
+  AlikeStrategies shown{.names = {printable_name(spec.name)}, .policies = policies_text(spec), .plans = {}};
+  if (spec.name != spec.strategy) shown.names.front() += fmt::format(" ({})", spec.strategy);
+  of_strategy(scenario, spec, mistakes, [&] {
+    for (const GroupSpec& group : spec.groups) add_group(shown.plans, scenario, spec, group);
+    if (has_open_groups(spec)) add_choice(shown.plans, scenario, spec);
+  });
+  return shown;
+}
+
+// Strategies that are alike share a line, and those with the same plans stand together above them.
+std::vector<AlikeStrategies> folded(const std::vector<AlikeStrategies>& strategies) {
+  std::vector<AlikeStrategies> all;
+  for (const AlikeStrategies& one : strategies) {
+    const auto same = std::ranges::find_if(all, [&](const AlikeStrategies& other) {
+      return other.policies == one.policies && other.plans == one.plans;
+    });
+    if (same != all.end()) {
+      same->names.push_back(one.names.front());
+      continue;
+    }
+    const auto beside = std::ranges::find(all.rbegin(), all.rend(), one.plans, &AlikeStrategies::plans);
+    all.insert(beside.base() == all.begin() ? all.end() : beside.base(), one);
+  }
+  return all;
+}
+
+// has_all: also the plans that the next one has too.
+void add_strategies(std::string& text, const std::vector<AlikeStrategies>& strategies, bool has_all) {
+  for (std::size_t i = 0; i < strategies.size(); ++i) {
+    const AlikeStrategies& alike = strategies[i];
+    say(text, "  {}: {}\n", fmt::join(alike.names, ", "), alike.policies);
+    const bool is_last = i + 1 == strategies.size() || strategies[i + 1].plans != alike.plans;
+    if (has_all || is_last) text += alike.plans;
+  }
+}
+
+struct CheckArguments {
+  ScenarioArgument scenario;
+  bool wide = false;
+};
+
+void check(const CheckArguments& arguments, const CommandContext& context) {
+  const Scenario scenario = load_scenario(arguments.scenario, context);
   const DataSet data = draw_data(scenario);
   const DrawnLengths& drawn = data.drawn;
   check_strategies(scenario, drawn.lengths_tokens);
   std::string text;
-  std::vector<std::string> messages;
+  std::vector<StrategyMistake> mistakes;
   say(text, "{}: valid\n{}: {}\n", scenario.path, printable_name(scenario.name),
       printable(scenario.description));
   const Cluster& cluster = scenario.cluster;
@@ -213,23 +271,17 @@ void check(const ScenarioArgument& argument, const CommandContext& context) {
   if (scenario.failures) say(text, "failures: {}\n", failures_text(*scenario.failures));
   const auto baseline = std::ranges::find(scenario.strategies, scenario.baseline, &StrategySpec::name);
   if (baseline != scenario.strategies.end()) {
-    of_strategy(scenario, *baseline, messages, [&] { add_prices(text, scenario, *baseline); });
+    of_strategy(scenario, *baseline, mistakes, [&] { add_prices(text, scenario, *baseline); });
   }
   add_data(text, scenario, drawn);
   if (data.mixture != nullptr) add_mixture(text, scenario, *data.mixture);
   say(text, "would compare {} strateg{}, speed-ups over {}:\n", scenario.strategies.size(),
       scenario.strategies.size() == 1 ? "y" : "ies", printable_name(scenario.baseline));
-  for (const StrategySpec& spec : scenario.strategies) {
-    say(text, "  {}: {}, packs {}, over-long samples: {}, last iteration: {}, padding: {}\n",
-        printable_name(spec.name), spec.strategy, policy_name(kPackOrderNames, spec.order),
-        policy_name(kOverLongNames, spec.over_long), policy_name(kLastIterationNames, spec.last_iteration),
-        policy_name(kPaddingNames, spec.padding));
-    of_strategy(scenario, spec, messages, [&] {
-      for (const GroupSpec& group : spec.groups) add_group(text, scenario, spec, group);
-      if (has_open_groups(spec)) add_choice(text, scenario, spec);
-    });
-  }
-  if (!messages.empty()) throw ScenarioError(messages);
+  std::vector<AlikeStrategies> strategies;
+  for (const StrategySpec& spec : scenario.strategies)
+    strategies.push_back(shown_strategy(scenario, spec, mistakes));
+  add_strategies(text, arguments.wide ? strategies : folded(strategies), arguments.wide);
+  if (!mistakes.empty()) throw ScenarioError(messages_of(scenario, mistakes));
   print_out("{}", text);
 }
 
@@ -237,9 +289,11 @@ void check(const ScenarioArgument& argument, const CommandContext& context) {
 
 void add_check_command(CLI::App& app, const CommandContext& context) {
   CLI::App* command = app.add_subcommand("check", "Validate a scenario and say what it would do");
-  auto argument = std::make_shared<ScenarioArgument>();
-  add_scenario_argument(*command, *argument);
-  command->callback([argument, context] { check(*argument, context); });
+  auto arguments = std::make_shared<CheckArguments>();
+  add_scenario_argument(*command, arguments->scenario);
+  command->add_flag("--wide", arguments->wide,
+                    "Give each strategy lines of its own, also where they are alike");
+  command->callback([arguments, context] { check(*arguments, context); });
 }
 
 }  // namespace packsim

@@ -1,6 +1,7 @@
 #include "experiment/compare_strategies.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <functional>
@@ -22,6 +23,7 @@
 #include "experiment/plans/plan_of_file.hpp"
 #include "experiment/plans/plan_strategy.hpp"
 #include "experiment/plans/require_packs.hpp"
+#include "experiment/plans/strategy_mistakes.hpp"
 #include "experiment/results/job_differences.hpp"
 #include "experiment/results/length_summary.hpp"
 #include "experiment/results/time_ratio.hpp"
@@ -80,20 +82,16 @@ void set_speedups(Report& report) {
   }
 }
 
-std::string failure_text(const Scenario& scenario, std::size_t strategy, const std::string& failure) {
-  return fmt::format("{}: /strategies/{}: {}: {}", scenario.path, strategy,
-                     scenario.strategies[strategy].name, failure);
-}
-
 // One strategy's failure is that strategy's result. If there is no other, it is the caller's.
 void throw_if_all_failed(const Scenario& scenario, const Report& report) {
-  std::string all;
+  std::vector<StrategyMistake> failures;
   for (std::size_t i = 0; i < report.runs.size(); ++i) {
     const StrategyResult& run = report.runs[i];
     if (!run.failure) return;
-    all += (all.empty() ? "" : "\n") + failure_text(scenario, i, *run.failure);
+    failures.push_back({.strategy = i, .text = *run.failure});
   }
-  if (!all.empty()) throw std::invalid_argument(all);
+  if (failures.empty()) return;
+  throw std::invalid_argument(fmt::format("{}", fmt::join(messages_of(scenario, failures), "\n")));
 }
 
 // The strategy on a mixture that stands still, with as many draws; none if the mixture does so anyway.
@@ -316,7 +314,7 @@ std::vector<std::byte> schedule_file_of(const Scenario& scenario, const std::str
     if (options.progress) options.progress(name + ": making the schedule file");
     return plan_file_of(of_one, found.spec, found.plan, drawn.lengths_tokens, version, normaliser);
   } catch (const std::invalid_argument& error) {
-    throw std::invalid_argument(failure_text(of_one, 0, error.what()));
+    throw std::invalid_argument(messages_of(of_one, {{.text = error.what()}}).front());
   }
 }
 

@@ -11,6 +11,7 @@
 #include "experiment/plans/batch_run.hpp"
 #include "experiment/plans/plan_group.hpp"
 #include "experiment/plans/plan_strategy.hpp"
+#include "experiment/plans/strategy_mistakes.hpp"
 #include "models/parallel_plan.hpp"
 #include "models/state_traffic.hpp"
 #include "scenarios/loader/json/problems.hpp"
@@ -18,33 +19,31 @@
 namespace packsim {
 namespace {
 
-std::string mistake_text(const Scenario& scenario, std::size_t index, std::string_view key,
-                         std::string_view expected, std::string_view got) {
-  return fmt::format("{}: /strategies/{}/{}: {}: expected {}, got {}", scenario.path, index, key,
-                     scenario.strategies[index].name, expected, got);
+std::string mistake_text(std::string_view expected, std::string_view got) {
+  return fmt::format("expected {}, got {}", expected, got);
 }
 
 // ZeRO stages that the plan cannot have.
-std::vector<std::string> stage_mistakes(const Scenario& scenario, std::size_t index) {
+std::vector<StrategyMistake> stage_mistakes(const Scenario& scenario, std::size_t index) {
   const StrategySpec& spec = scenario.strategies[index];
-  std::vector<std::string> messages;
+  std::vector<StrategyMistake> mistakes;
   for (const int stage : spec.zero_stages) {
     for (const PlanMistake& mistake :
          plan_mistakes(scenario.model, scenario.cluster, with_zero_stage(base_plan(scenario, spec), stage))) {
-      messages.push_back(mistake_text(scenario, index, "zero_stages",
-                                      "stages that the parallel plan can have",
-                                      fmt::format("{} ({})", stage, mistake.text())));
+      mistakes.push_back({index, "zero_stages",
+                          mistake_text("stages that the parallel plan can have",
+                                       fmt::format("{} ({})", stage, mistake.text()))});
     }
   }
-  return messages;
+  return mistakes;
 }
 
 // What a strategy that chooses its groups cannot carry out.
-std::vector<std::string> choosing_mistakes(const Scenario& scenario, std::size_t index) {
+std::vector<StrategyMistake> choosing_mistakes(const Scenario& scenario, std::size_t index) {
   const StrategySpec& spec = scenario.strategies[index];
-  std::vector<std::string> messages;
-  const auto refuse = [&](std::string_view key, std::string_view expected, std::string_view got) {
-    messages.push_back(mistake_text(scenario, index, key, expected, got));
+  std::vector<StrategyMistake> mistakes;
+  const auto refuse = [&](const std::string& key, std::string_view expected, std::string_view got) {
+    mistakes.push_back({index, key, mistake_text(expected, got)});
   };
   if (spec.over_long == OverLong::own_pack)
     refuse("over_long", "error, drop, truncate or split for a strategy that chooses pack lengths",
@@ -57,7 +56,7 @@ std::vector<std::string> choosing_mistakes(const Scenario& scenario, std::size_t
     refuse("padding", "none for a strategy that chooses pack lengths",
            fmt::format("\"{}\"", policy_name(kPaddingNames, spec.padding)));
   }
-  return messages;
+  return mistakes;
 }
 
 // Stands for the groups of a plan that is still to be searched: each of them takes the same samples whole.
@@ -82,22 +81,21 @@ bool trains_something(const StrategySpec& spec, std::span<const std::int32_t> le
 }  // namespace
 
 void check_strategies(const Scenario& scenario, std::span<const std::int32_t> lengths_tokens) {
-  std::vector<std::string> messages;
+  std::vector<StrategyMistake> mistakes;
   for (std::size_t i = 0; i < scenario.strategies.size(); ++i) {
     StrategySpec spec = scenario.strategies[i];
     try {
       const Strategy& strategy = strategy_of(spec);
       if (!trains_something(spec, lengths_tokens)) {
-        messages.push_back(
-            fmt::format("{}: /strategies/{}: {}: expected samples to train, got none: all are empty, or "
-                        "over-long and dropped",
-                        scenario.path, i, spec.name));
+        mistakes.push_back({.strategy = i,
+                            .text = "expected samples to train, got none: all are empty, or over-long and "
+                                    "dropped"});
         continue;
       }
-      std::ranges::move(stage_mistakes(scenario, i), std::back_inserter(messages));
+      std::ranges::move(stage_mistakes(scenario, i), std::back_inserter(mistakes));
       if (strategy.chooses_groups) {
         // There are no groups yet.
-        std::ranges::copy(choosing_mistakes(scenario, i), std::back_inserter(messages));
+        std::ranges::copy(choosing_mistakes(scenario, i), std::back_inserter(mistakes));
         continue;
       }
       if (spec.searches_plan) spec.groups = {whole_samples(spec, lengths_tokens)};
@@ -110,11 +108,10 @@ void check_strategies(const Scenario& scenario, std::span<const std::int32_t> le
         full_micro_batches(scenario, spec, group);
       }
     } catch (const std::invalid_argument& error) {
-      messages.push_back(
-          fmt::format("{}: /strategies/{}: {}: {}", scenario.path, i, spec.name, error.what()));
+      mistakes.push_back({.strategy = i, .text = error.what()});
     }
   }
-  if (!messages.empty()) throw ScenarioError(messages);
+  if (!mistakes.empty()) throw ScenarioError(messages_of(scenario, mistakes));
 }
 
 }  // namespace packsim

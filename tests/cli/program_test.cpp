@@ -362,7 +362,7 @@ TEST_CASE("The user's mistakes exit with 2 and say what was expected") {
     CHECK(run.out.empty());
   };
   fails("packsim", "expected a command, got none (known: new, compare, ");
-  fails("packsim compare", "scenario");
+  fails("packsim compare", "compare takes SCENARIO");
   fails("packsim compare no_such_scenario", "no_such_scenario");
   fails("packsim run small.json --strategy ffd", "one of isf, hbp, too-big");
   fails("packsim list machines", "gpus");
@@ -437,6 +437,36 @@ TEST_CASE("check says what is scaled and in doubt on a GPU that nobody measured"
         std::string::npos);
 }
 
+TEST_CASE("check of a new job fits on a screen, and --wide has lines for each strategy") {
+  const TemporaryFolder folder;
+  REQUIRE(run_shell(folder, "packsim new --model qwen2.5-7b --lengths gsm8k.csv --out job.json").exit_code ==
+          0);
+  const std::string out = run_shell(folder, "packsim check job.json").out;
+  CHECK(std::ranges::count(out, '\n') <= 25);
+  CHECK_THAT(out, Contains("would compare 26 strategies") &&
+                      Contains("\n  random, isf, ffd, ffs, bfd, bfs, spfhp, lpfhp, ") &&
+                      Contains("\n  hbp: packs balanced, "));
+  const std::string wide = run_shell(folder, "packsim check job.json --wide").out;
+  for (const char* name : {"random", "isf", "hbp", "planner", "flexsp"})
+    CHECK_THAT(wide, Contains(std::string("\n  ") + name + ": packs "));
+  std::size_t n_plans = 0;
+  for (std::size_t at = 0; (at = wide.find("pack lengths, SP degrees", at)) != std::string::npos; ++at)
+    ++n_plans;
+  CHECK(n_plans == 26);
+}
+
+TEST_CASE("a price that is hardly above 0 is a price") {
+  const TemporaryFolder folder;
+  write_text(folder / "small.json", kScenario);
+  const ProgramRun run =
+      run_shell(folder, "packsim run small.json --strategy isf --set cluster.gpu_hour_price=1e-320");
+  CHECK(run.exit_code == 0);
+  CHECK(run.err.find("internal error") == std::string::npos);
+  const ProgramRun none = run_shell(folder, "packsim new --lengths gsm8k.csv --price -1 --out a.json");
+  CHECK(none.exit_code == 2);
+  CHECK_THAT(none.err, Contains("--price: expected a number above 0, got \"-1\""));
+}
+
 TEST_CASE("check refuses what compare would refuse, with the strategy's place") {
   const TemporaryFolder folder;
   std::string scenario = kScenario;
@@ -447,10 +477,11 @@ TEST_CASE("check refuses what compare would refuse, with the strategy's place") 
     const ProgramRun run = run_shell(folder, command);
     CAPTURE(command, run.err);
     CHECK(run.exit_code == 2);
-    CHECK(run.err.find("small.json: /strategies/0: isf: lengths_tokens: expected lengths of at most 32768") ==
-          0);
-    CHECK(run.err.find("small.json: /strategies/1: hbp: ") != std::string::npos);
-    CHECK(run.err.find("/strategies/2") == std::string::npos);
+    // The same mistake of both is one line.
+    CHECK_THAT(run.err,
+               Catch::StartsWith("small.json: /strategies: isf, hbp: lengths_tokens: expected lengths "
+                                 "of at most 32768"));
+    CHECK(std::ranges::count(run.err, '\n') == 1);
     CHECK(run.out.empty());
   }
 }

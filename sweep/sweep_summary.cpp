@@ -4,9 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <iterator>
+#include <numeric>
+#include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "files/text/printable.hpp"
 #include "reports/text/display_width.hpp"
@@ -91,44 +95,78 @@ std::string reasons_text(SweepDatabase& database, int width_columns) {
   return text;
 }
 
-// The first columns that fit.
-std::vector<std::vector<std::string>> fitting(std::vector<std::vector<std::string>> rows,
-                                              std::size_t width_columns) {
-  std::size_t used = 0;
-  std::size_t n_fitting = 0;
-  for (; n_fitting < rows.front().size(); ++n_fitting) {
-    std::size_t width = 0;
-    for (const std::vector<std::string>& row : rows) width = std::max(width, display_columns(row[n_fitting]));
-    used += width + (n_fitting > 0 ? 2 : 0);
-    if (used > width_columns) break;
+using Cells = std::vector<std::vector<std::string>>;
+
+std::vector<std::size_t> column_widths(const Cells& rows) {
+  std::vector<std::size_t> widths(rows.front().size());
+  for (const std::vector<std::string>& row : rows) {
+    for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], display_columns(row[c]));
   }
-  for (std::vector<std::string>& row : rows) row.resize(n_fitting);
+  return widths;
+}
+
+std::size_t table_width(const std::vector<std::size_t>& widths) {
+  return std::accumulate(widths.begin(), widths.end(), 2 * (widths.size() - 1));
+}
+
+// Leaves out columns in the order of `less_needed` until the others fit. If these are still too wide, the
+// widest of them are shortened.
+Cells fitting(Cells rows, std::vector<std::size_t> less_needed, std::size_t width_columns) {
+  std::vector<std::size_t> widths = column_widths(rows);
+  for (std::size_t i = 0; i < less_needed.size() && table_width(widths) > width_columns; ++i) {
+    const auto at = static_cast<std::ptrdiff_t>(less_needed[i]);
+    widths.erase(widths.begin() + at);
+    for (std::vector<std::string>& row : rows) row.erase(row.begin() + at);
+    for (std::size_t& column : less_needed) column -= column > less_needed[i] ? 1 : 0;
+  }
+  constexpr std::size_t kNarrowest = 4;
+  for (auto widest = std::ranges::max_element(widths);
+       table_width(widths) > width_columns && *widest > kNarrowest;
+       widest = std::ranges::max_element(widths)) {
+    --*widest;
+  }
+  for (std::vector<std::string>& row : rows) {
+    for (std::size_t c = 0; c < row.size(); ++c) row[c] = shortened(row[c], widths[c]);
+  }
   return rows;
 }
 
-std::vector<std::string> best_lines(SweepDatabase& database, const Grid& grid, int width_columns) {
-  std::string sql = "SELECT point, name, gpu_days, gpu_days_low, gpu_days_high, wall_hours, cost, groups";
-  std::vector<std::string> titles = {"point", "name", "GPU-days", "90%", "wall h"};
+struct BestPoints {
+  bool are_by_cost = false;
+  std::vector<std::string> lines;  // of the table; none where no point can be compared
+};
+
+// By cost where each point that can be compared has one.
+BestPoints best_points(SweepDatabase& database, const Grid& grid, int width_columns) {
+  const std::string comparable = fmt::format("status = '{}' AND differences IS NULL", kSimulated);
   const bool has_cost = count_of(database, "cost IS NOT NULL") > 0;
+  BestPoints best;
+  best.are_by_cost = has_cost && count_of(database, comparable + " AND cost IS NULL") == 0;
+  std::string sql = "SELECT point, name, gpu_days, gpu_days_low, gpu_days_high, wall_hours, cost";
+  std::vector<std::string> titles = {"point", "name", "GPU-days", "90%", "wall h"};
+  std::vector<std::size_t> less_needed = {3, 4};
+  if (best.are_by_cost) less_needed.push_back(2);
   if (has_cost) titles.emplace_back("cost");
+  if (has_cost && !best.are_by_cost) less_needed.push_back(5);
   std::vector<std::string> keys = varied_keys(grid);
   std::erase(keys, kStrategyKey);
   for (const std::string& key : keys) sql += ", " + quoted_name(key);
   for (const std::string& title : short_keys(keys))
     titles.push_back(shortened(printable_name(title), kWidestCell));
-  sql += fmt::format(
-      " FROM points WHERE status = '{}' AND differences IS NULL ORDER BY gpu_days, point LIMIT {}",
-      kSimulated, kShownPoints);
-  std::vector<std::vector<std::string>> rows = {titles};
+  sql += fmt::format(" FROM points WHERE {} ORDER BY {}, point LIMIT {}", comparable,
+                     best.are_by_cost ? "cost" : "gpu_days", kShownPoints);
+  Cells rows = {titles};
   for (const Row& row : database.select(sql)) {
     std::vector<std::string>& cells = rows.emplace_back();
     cells = {value_text(row[0]), value_text(row[1]), quantity_text(row[2]), half_width_text(row[3], row[4]),
              quantity_text(row[5])};
     if (has_cost) cells.push_back(quantity_text(row[6]));
-    for (std::size_t c = 8; c < row.size(); ++c) cells.push_back(value_text(row[c]));
+    for (std::size_t c = 7; c < row.size(); ++c) cells.push_back(value_text(row[c]));
   }
-  if (rows.size() == 1) return {};
-  return table_lines(fitting(std::move(rows), static_cast<std::size_t>(width_columns)));
+  if (rows.size() > 1)
+    best.lines = table_lines(
+        fitting(std::move(rows), std::move(less_needed), static_cast<std::size_t>(width_columns)));
+  return best;
 }
 
 }  // namespace
@@ -138,8 +176,8 @@ std::string sweep_summary(SweepDatabase& database, const Grid& grid, int width_c
   std::string text =
       wrapped(fmt::format("{} points: {}", grouped(n_points), counts_text(database)), width_columns, 2);
   text += reasons_text(database, width_columns);
-  const std::vector<std::string> lines = best_lines(database, grid, width_columns);
-  if (!lines.empty()) text += "\nThe fewest GPU-days:\n";
+  const auto [are_by_cost, lines] = best_points(database, grid, width_columns);
+  if (!lines.empty()) text += are_by_cost ? "\nThe lowest cost:\n" : "\nThe fewest GPU-days:\n";
   std::vector<std::string> of_job;
   std::ranges::copy_if(varied_keys(grid), std::back_inserter(of_job), decides_job);
   if (!lines.empty() && !of_job.empty())

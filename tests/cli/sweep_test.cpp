@@ -359,6 +359,40 @@ TEST_CASE("--ray hands Python the grid as it was given, and ends as Python does"
   CHECK_THAT(again.out, Contains("0 points computed") && Contains("on the Ray cluster auto, 3 were there"));
 }
 
+TEST_CASE("a sweep with prices shows what costs least first, and every varied key at 80 columns") {
+  const TemporaryFolder folder;
+  write_job(folder);
+  // On one node at 9 an hour, ffd takes the fewest GPU-days, but costs more than on two at 2.
+  const std::string out =
+      must_run(folder,
+               "packsim sweep s.json --set training.zero_stage=3 --set packing.last_iteration=shorten --vary "
+               "strategy=ffd --vary cluster.nodes=1,2 "
+               "--vary cluster.gpu_hour_price=2,9 --vary training.tokens_per_iteration=262144 "
+               "--vary cluster.nic_bytes_per_s=25e9 --vary cluster.gpu_memory_bytes=80000000000 --out p.db")
+          .out;
+  CHECK_THAT(out, Contains("The lowest cost:") && !Contains("The fewest GPU-days"));
+  const std::string table = out.substr(out.find("\npoint") + 1);
+  const std::string head = table.substr(0, table.find('\n'));
+  CHECK(head.size() <= 80);
+  CHECK_THAT(head, !Contains("GPU-days") && !Contains("90%") && !Contains("wall h"));
+  for (const char* key : {"name", "cost", "nodes", "gpu_h..", "token..", "nic_b..", "gpu_m.."})
+    CHECK_THAT(head, Contains(key));
+  // Points 0 and 2 are those at 2 an hour, with 1 and 2 nodes: both stand before those at 9.
+  CHECK(std::max(table.find("\n0 "), table.find("\n2 ")) < std::min(table.find("\n1 "), table.find("\n3 ")));
+}
+
+TEST_CASE("a sweep in which only some points have a price shows the fewest GPU-days first") {
+  const TemporaryFolder folder;
+  write_job(folder);
+  write_text(folder / "some.json",
+             R"({"scenario": "s.json", "set": {"training.zero_stage": 3, "packing.last_iteration": "shorten"},
+    "vary": [{"strategy": ["ffd"]},
+    {"cluster": [{"type": "h100-sxm-80gb", "nodes": 1, "gpu_hour_price": 2},
+                 {"type": "h100-sxm-80gb", "nodes": 2}]}]})");
+  CHECK_THAT(must_run(folder, "packsim sweep some.json --out s.db").out,
+             Contains("The fewest GPU-days:") && Contains(" cost"));
+}
+
 TEST_CASE("a sweep that varies the job says that its points are no comparison") {
   const TemporaryFolder folder;
   const std::string sweep = "packsim sweep llama3.1-8b-real-mixture-128k --vary strategy=isf --vary ";

@@ -59,11 +59,12 @@ std::vector<Column> chosen_columns(const std::vector<std::string>& names) {
   std::vector<Column> columns;
   std::string mistakes;
   for (const std::string& name : names) {
-    if (const Column* column = find_column(name); column != nullptr) {
+    if (const std::optional<Column> column = column_named(name)) {
       columns.push_back(*column);
     } else {
       mistakes += fmt::format("{}--columns: expected the title or key of a column, got {} ({})",
-                              mistakes.empty() ? "" : "\n", quote(name), suggest(name, column_names()));
+                              mistakes.empty() ? "" : "\n", quote(name),
+                              suggest(name, column_names(), "docs/metrics.md"));
     }
   }
   if (!mistakes.empty()) throw std::invalid_argument(mistakes);
@@ -74,8 +75,9 @@ void add_table_options(CLI::App& command, TableArguments& arguments) {
   CLI::Option* wide =
       command.add_flag("--wide", arguments.wide, "Print all columns and all tables, however wide");
   command
-      .add_option("--columns", arguments.columns,
-                  "Print these columns, separated by commas: titles, or keys of report.csv")
+      .add_option(
+          "--columns", arguments.columns,
+          "Print these columns, separated by commas: titles, also with their units, or keys of report.csv")
       ->delimiter(',')
       ->excludes(wide);  // by name it would end the program without memory: CLI11 looks names up in a
                          // noexcept function

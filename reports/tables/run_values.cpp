@@ -7,6 +7,7 @@
 #include <iterator>
 #include <type_traits>
 
+#include "files/text/printable.hpp"
 #include "reports/tables/time_parts.hpp"
 #include "reports/text/numbers.hpp"
 
@@ -470,6 +471,24 @@ bool is_shown(const RunValue& value, const Report& report) {
   return true;
 }
 
+std::string value_cell(const Value& value) {
+  if (const auto* text = std::get_if<std::string>(&value)) return text->empty() ? "-" : printable(*text);
+  if (const auto* number = std::get_if<double>(&value)) return quantity(*number);
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return grouped(*integer);
+  if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "yes" : "no";
+  return "-";
+}
+
+// A column of a value that has none. The value outlives it.
+Column column_of_key(const RunValue& value) {
+  return {.group = "",
+          .priority = 0,
+          .title = value.key,
+          .unit = "",
+          .definition = "The value of this key in report.json and report.csv.",
+          .text = [&value](const Run& run) { return value_cell(value.value(run)); }};
+}
+
 }  // namespace
 
 std::span<const RunValue> run_values() {
@@ -501,15 +520,25 @@ const Column* find_column(std::string_view title_or_key) {
   return nullptr;
 }
 
+std::optional<Column> column_named(std::string_view name) {
+  if (const Column* column = find_column(name); column != nullptr) return *column;
+  for (const RunValue& value : run_values()) {
+    if (value.column && fmt::format("{} {}", value.column->title, value.column->unit) == name)
+      return value.column;
+    if (!value.column && value.key == name) return column_of_key(value);
+  }
+  return std::nullopt;
+}
+
 std::vector<std::string> column_names() {
   std::vector<std::string> names;
-  std::vector<std::string> keys;
+  const auto add = [&](std::string_view name) {
+    if (!name.empty() && std::ranges::find(names, name) == names.end()) names.emplace_back(name);
+  };
   for (const RunValue& value : run_values()) {
-    if (!value.column) continue;
-    names.emplace_back(value.column->title);
-    if (!value.key.empty()) keys.push_back(value.key);
+    if (value.column) add(value.column->title);
   }
-  std::ranges::move(keys, std::back_inserter(names));
+  for (const RunValue& value : run_values()) add(value.key);
   return names;
 }
 

@@ -51,7 +51,11 @@ std::vector<Column> columns(const Report& report, RunTable table);
 /// The column with this title or this key, whether a report shows it or not; null if there is none.
 const Column* find_column(std::string_view title_or_key);
 
-/// The titles of all columns, and then their keys.
+/// The same by the title, the title with its unit ("wall h"), or the key, and a column for the key of a value
+/// that no table shows; none if no value of a run has this name.
+std::optional<Column> column_named(std::string_view name);
+
+/// The titles of all columns, and then the keys of all values, each once.
 std::vector<std::string> column_names();
 
 }  // namespace packsim

@@ -106,6 +106,9 @@ TEST_CASE("--color decides on colours, then NO_COLOR, then CLICOLOR_FORCE, then 
 TEST_CASE("compare shows the chosen columns, all of them, or what they mean") {
   const Compared job;
   CHECK_THAT(job.piped("", "--columns cr,GPU-days").out, Contains("\nrun    CR  GPU-days\n"));
+  // A heading with its unit, as charts and sweeps print it, and the key of a value that no table shows.
+  CHECK_THAT(job.piped("", "--columns 'wall h,90%,abr_weighted'").out,
+             Contains("  wall  90%  abr_weighted\n"));
   const std::string wide = job.piped("", "--wide").out;
   for (const char* text :
        {"ABR slots", "use and cost", "peak of GPU memory", "lower bound  ", "misplaced loss"})
@@ -121,7 +124,7 @@ TEST_CASE("columns that do not exist are all named before anything is simulated"
   CHECK_THAT(run.err,
              Contains("--columns: expected the title or key of a column, got \"gpu_day\" (did you mean "
                       "gpu_days?)\n"));
-  CHECK_THAT(run.err, Contains("got \"xyz\" (known: packs, iterations, Ave-T, ABR, "));
+  CHECK_THAT(run.err, Contains("got \"xyz\" (known: ") && Contains(" more, see docs/metrics.md)"));
   CHECK(std::ranges::count(run.err, '\n') == 2);
   CHECK(run_shell(folder, "packsim compare missing.json --columns cr --wide").exit_code == 2);
 }

@@ -130,6 +130,22 @@ TEST_CASE("A step at op level that takes more memory than is free is refused bef
             .exit_code == 0);
 }
 
+TEST_CASE("A step that takes long says every five seconds that it goes on") {
+  const TemporaryFolder folder;
+  write_text(folder / "job.json", R"({
+    "format": 1, "name": "slow", "model": "llama3.1-8b", "cluster": {"type": "h100-sxm-80gb", "nodes": 1},
+    "profile": "deepspeed-ulysses-h100", "training": {"tokens_per_iteration": 65536, "zero_stage": 3},
+    "lengths": {"mix": [{"source": "-"}]},
+    "strategies": [{"strategy": "isf", "capacity_tokens": 8192, "sp_degree": 8}]
+  })");
+  // The lengths come after 7 s; until then, "reading lengths" is all there is to say, and it is said once.
+  const ProgramRun run = run_shell(
+      folder,
+      "(sleep 7; echo tokens; for i in 1 2 3 4 5 6 7 8; do echo 8000; done) | packsim compare job.json");
+  CHECK(run.exit_code == 0);
+  CHECK_THAT(run.err, Catch::StartsWith("[5 s] reading lengths\n"));
+}
+
 TEST_CASE("Tuning of more than a minute is announced before it starts") {
   const TemporaryFolder folder;
   write_text(folder / "one.csv", "tokens\n8192\n");

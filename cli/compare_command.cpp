@@ -152,7 +152,7 @@ std::string next_steps(const CompareArguments& arguments, const Report& report, 
     return fmt::format(
         "Next, your own job:\n  {} new --model config.json --lengths lengths.npy --out my.json\n", program);
   }
-  const std::string best = verdict(report).advised;
+  const std::string best = verdict(report).best;
   if (report.mixture) return "Next, train with this mixture: MixtureLoader (docs/mixing_in_training.md)\n";
   if (best.empty() || !arguments.write_plan.empty() || !arguments.plan.empty() ||
       is_standard_input(arguments.scenario.path))

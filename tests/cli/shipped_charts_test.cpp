@@ -52,8 +52,8 @@ TEST_CASE("No chart of a shipped scenario holds only zeros, whichever run a read
   const TemporaryFolder folder;
   for (const fs::path& scenario : scenarios) {
     INFO(scenario);
-    REQUIRE(run_shell(folder,
-                      "packsim compare --quiet --threads 2 --out report " + scenario.string() + two_strategies(scenario))
+    REQUIRE(run_shell(folder, "packsim compare --quiet --set packing.search_time_limit_s=0.5 --out report " +
+                                  scenario.string() + two_strategies(scenario))
                 .exit_code == 0);
     const Json charts = Json::parse(read_text(folder / "report/charts.json"));
     CHECK(charts["specs"].size() >= 10);

@@ -24,6 +24,8 @@
 #include "files/shell_quoted.hpp"
 #include "reports/formats/formats.hpp"
 #include "reports/formats/terminal_format.hpp"
+#include "reports/text/display_width.hpp"
+#include "reports/text/text_table.hpp"
 #include "reports/verdict/verdict.hpp"
 #include "scenarios/loader/data_paths.hpp"
 #include "scenarios/loader/json/json_text.hpp"
@@ -146,19 +148,28 @@ Report run(const CompareArguments& arguments, const CommandContext& context, Pro
   return compare_strategies(scenario, options);
 }
 
+// A command on one line if that is as wide as the terminal, or else on two.
+std::string command_lines(const std::string& command, const std::string& options, int width_columns) {
+  const bool fits =
+      formats_detail::display_columns(command + options) + 3 <= static_cast<std::size_t>(width_columns);
+  return fmt::format("  {}{}{}\n", command, fits ? " " : " \\\n    ", options);
+}
+
 // What to do with the report: of a shipped scenario, one of the user's own job; of that, its schedule.
-std::string next_steps(const CompareArguments& arguments, const Report& report, const std::string& program) {
+std::string next_steps(const CompareArguments& arguments, const Report& report, const std::string& program,
+                       int width_columns) {
   if (!is_path(arguments.scenario.path) && !is_standard_input(arguments.scenario.path)) {
-    return fmt::format(
-        "Next, your own job:\n  {} new --model config.json --lengths lengths.npy --out my.json\n", program);
+    return "Next, your own job:\n" + command_lines(program + " new --model config.json",
+                                                   "--lengths lengths.npy --out my.json", width_columns);
   }
   const std::string best = verdict(report).best;
   if (report.mixture) return "Next, train with this mixture: MixtureLoader (docs/mixing_in_training.md)\n";
   if (best.empty() || !arguments.write_plan.empty() || !arguments.plan.empty() ||
       is_standard_input(arguments.scenario.path))
     return "";
-  return fmt::format("Next, a schedule for your trainer:\n  {} run {} --strategy {} --write-plan my.plan\n",
-                     program, shell_text(arguments.scenario), shell_quoted(best));
+  return "Next, a schedule for your trainer:\n" +
+         command_lines(fmt::format("{} run {}", program, shell_text(arguments.scenario)),
+                       fmt::format("--strategy {} --write-plan my.plan", shell_quoted(best)), width_columns);
 }
 
 void compare(const CompareArguments& arguments, const CommandContext& context) {
@@ -179,10 +190,14 @@ void compare(const CompareArguments& arguments, const CommandContext& context) {
     print_exact(to_json(report) + "\n");
   } else if (!arguments.quiet) {
     print_exact(to_terminal(report, terminal));
-    print_out("\nReport: {}/report.html, beside it report.json, report.csv and charts.json\n", arguments.out);
+    print_out("\n{}",
+              formats_detail::wrapped(
+                  fmt::format("Report: {}/report.html, beside it report.json, report.csv, charts.json",
+                              arguments.out),
+                  terminal.width_columns, 2));
     print_out("Took {:.1f} s on {} thread{}, peak memory {:.0f} MB.\n", report.total_s, arguments.threads,
               arguments.threads == 1 ? "" : "s", static_cast<double>(report.peak_memory_bytes) / 1e6);
-    print_out("{}", next_steps(arguments, report, context.program));
+    print_out("{}", next_steps(arguments, report, context.program, terminal.width_columns));
   }
 }
 

@@ -161,9 +161,9 @@ struct Room {
 
 // All of it, or what goes with the verdict onto one screen, but always a few of both.
 Room room_below(std::size_t verdict_lines, std::size_t n_runs, const TerminalOptions& options) {
-  constexpr std::size_t kFewestRuns = 5;
+  constexpr std::size_t kFewestRuns = 4;
   constexpr std::size_t kFewestNoteLines = 2;
-  constexpr std::size_t kOtherLines = 5;  // titles and units, what --wide shows, and around the table
+  constexpr std::size_t kOtherLines = 6;  // titles and units, what --wide shows, and around the table
   constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
   if (options.wide || !options.columns.empty()) return {kAll, kAll};
   const std::size_t used = verdict_lines + kOtherLines + kFewestNoteLines;

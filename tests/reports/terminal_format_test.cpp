@@ -290,5 +290,5 @@ TEST_CASE("the next run is named in the verdict however many groups the best one
   report.manifest.scenario_description = "long";
   const std::string text = to_terminal(report, {});
   CHECK(text.find("isf is next") < text.find("run  "));
-  CHECK(verdict_lines(text) <= 21);
+  CHECK(verdict_lines(text) <= 24);
 }

@@ -26,8 +26,8 @@ ReportFiles report_files(const Report& report, const std::function<void(std::str
   return files;
 }
 
-void write_report(const ReportFiles& files, const std::string& directory) {
-  for (const auto& [name, text] : files) write_file(directory, name, text);
+void write_report(const Report& report, const std::string& directory) {
+  for (const auto& [name, text] : report_files(report)) write_file(directory, name, text);
 }
 
 }  // namespace packsim

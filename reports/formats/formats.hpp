@@ -52,10 +52,10 @@ using ReportFiles = std::vector<std::pair<std::string, std::string>>;  ///< name
 /// for thousands of runs, that takes seconds.
 ReportFiles report_files(const Report& report, const std::function<void(std::string_view)>& starts = {});
 
-/// Writes them into `directory`, which is created where it is missing. Files appear under their name only
-/// when they are complete, so that a full disk leaves an older report as it was.
+/// Writes report_files() into `directory`, which is created where it is missing. Files appear under their
+/// name only when they are complete, so that a full disk leaves an older report as it was.
 ///
 /// Throws std::runtime_error with the path and the system's text where a file cannot be written.
-void write_report(const ReportFiles& files, const std::string& directory);
+void write_report(const Report& report, const std::string& directory);
 
 }  // namespace packsim

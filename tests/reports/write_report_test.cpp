@@ -27,7 +27,7 @@ std::set<std::string> names_in(const fs::path& folder) {
 
 std::string failure(const fs::path& directory) {
   try {
-    write_report(report_files(example_report()), directory.string());
+    write_report(example_report(), directory.string());
   } catch (const std::runtime_error& error) {
     return error.what();
   }
@@ -39,8 +39,8 @@ std::string failure(const fs::path& directory) {
 TEST_CASE("every format is written, into a folder that is made, and replaces older files") {
   const TemporaryFolder temporary;
   const fs::path folder = fs::path(temporary.string()) / "new" / "report";
-  write_report(report_files(Report{}), folder.string());
-  write_report(report_files(example_report()), folder.string());
+  write_report(Report{}, folder.string());
+  write_report(example_report(), folder.string());
   std::set<std::string> names;
   for (const ReportFormat& format : report_formats()) {
     names.emplace(format.file_name);

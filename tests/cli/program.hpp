@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <regex>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -58,6 +59,11 @@ inline ProgramRun run_shell(const TemporaryFolder& folder, const std::string& co
                            ") >'" + out + "' 2>'" + err + "'";
   const int status = std::system(line.c_str());
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_text(out), read_text(err)};
+}
+
+/// What a run said on stderr beside its progress, which it shows only where it takes long.
+inline std::string without_progress(const std::string& err) {
+  return std::regex_replace(err, std::regex("\\[[0-9]+ s\\] [^\\n]*\\n"), "");
 }
 
 }  // namespace packsim_test

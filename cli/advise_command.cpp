@@ -1,6 +1,4 @@
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <iterator>
 #include <memory>
 #include <string>
 
@@ -25,9 +23,7 @@ struct AdviseArguments {
 
 void give_advice(const AdviseArguments& arguments, const CommandContext& context) {
   const auto load = [&](const Settings& changes) {
-    ScenarioArgument changed = arguments.scenario;
-    std::ranges::copy(changes, std::back_inserter(changed.settings));
-    return load_scenario(changed, context);
+    return load_scenario(with_settings(arguments.scenario, changes), context);
   };
   Progress progress(arguments.quiet);
   const Advice advice = advise(

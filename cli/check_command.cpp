@@ -31,6 +31,7 @@
 #include "models/network/network_rates.hpp"
 #include "models/plan/plan_text.hpp"
 #include "packing/planner/options.hpp"
+#include "reports/tables/comparable_runs.hpp"
 #include "reports/tables/mixture_rows.hpp"
 #include "reports/text/gpu_text.hpp"
 #include "reports/text/reliability_text.hpp"
@@ -73,11 +74,10 @@ std::string network_text(const Cluster& cluster) {
   return text;
 }
 
+using formats_detail::beside_steps_text;
 using formats_detail::failures_text;
 using formats_detail::sequence_text;
 using formats_detail::variability_text;
-
-constexpr double kGibibyte = 1024.0 * 1024.0 * 1024.0;
 
 // Nothing is printed before all is known to be right.
 template <typename... Arguments>
@@ -148,11 +148,10 @@ void add_group(std::string& text, const Scenario& scenario, const StrategySpec& 
   const int micro_batches = *plan.micro_batches_per_rank;
   say(text,
       "    up to {} tokens, SP {} x {} DP ranks, {} micro-batch{} a rank, {} of {} layers checkpointed, "
-      "{:.1f} of {:.1f} GiB when full: {}\n",
+      "{} when full: {}\n",
       group.capacity_tokens, sequence_text(group.sequence), plan.n_dp_ranks, micro_batches,
       micro_batches == 1 ? "" : "es", plan.gc_layers, scenario.model.n_layers,
-      plan.peak_memory_bytes / kGibibyte, plan.gpu_memory_bytes / kGibibyte,
-      plan.feasible ? verdict_name(plan.verdict) : "DOES NOT FIT");
+      formats_detail::memory_need(plan), plan.feasible ? verdict_name(plan.verdict) : "DOES NOT FIT");
 }
 
 // Prints what a strategy that chooses its own groups may choose from.
@@ -268,6 +267,7 @@ void check(const CheckArguments& arguments, const CommandContext& context) {
   say(text, "plan: {}\n", plan_text(scenario.plan));
   if (const std::optional<std::string> what_if = what_if_warning(scenario)) say(text, "{}\n", *what_if);
   if (scenario.variability.any()) say(text, "variability: {}\n", variability_text(scenario.variability));
+  if (scenario.beside_steps) say(text, "beside steps: {}\n", beside_steps_text(*scenario.beside_steps));
   if (scenario.failures) say(text, "failures: {}\n", failures_text(*scenario.failures));
   const auto baseline = std::ranges::find(scenario.strategies, scenario.baseline, &StrategySpec::name);
   if (baseline != scenario.strategies.end()) {

@@ -16,6 +16,7 @@
 #include "cli/shared/progress.hpp"
 #include "cli/shared/scenario_argument.hpp"
 #include "cli/shared/terminal.hpp"
+#include "experiment/advice/change_that_fits.hpp"
 #include "experiment/compare_strategies.hpp"
 #include "experiment/peak_memory.hpp"
 #include "experiment/plans/keep_strategies.hpp"
@@ -145,7 +146,13 @@ Report run(const CompareArguments& arguments, const CommandContext& context, Pro
       context.outputs.write(arguments.write_plan, bytes);
     };
   }
-  return compare_strategies(scenario, options);
+  Report report = compare_strategies(scenario, options);
+  report.fitting = change_that_fits(
+      [&](const Settings& changes) {
+        return load_scenario(with_settings(arguments.scenario, changes), context);
+      },
+      report, options.progress);
+  return report;
 }
 
 // A command on one line if that is as wide as the terminal, or else on two.
@@ -162,14 +169,15 @@ std::string next_steps(const CompareArguments& arguments, const Report& report, 
     return "Next, your own job:\n" + command_lines(program + " new --model config.json",
                                                    "--lengths lengths.npy --out my.json", width_columns);
   }
-  const std::string best = verdict(report).best;
+  const std::string advised = verdict(report).advised;
   if (report.mixture) return "Next, train with this mixture: MixtureLoader (docs/mixing_in_training.md)\n";
-  if (best.empty() || !arguments.write_plan.empty() || !arguments.plan.empty() ||
+  if (advised.empty() || !arguments.write_plan.empty() || !arguments.plan.empty() ||
       is_standard_input(arguments.scenario.path))
     return "";
   return "Next, a schedule for your trainer:\n" +
          command_lines(fmt::format("{} run {}", program, shell_text(arguments.scenario)),
-                       fmt::format("--strategy {} --write-plan my.plan", shell_quoted(best)), width_columns);
+                       fmt::format("--strategy {} --write-plan my.plan", shell_quoted(advised)),
+                       width_columns);
 }
 
 void compare(const CompareArguments& arguments, const CommandContext& context) {

@@ -101,9 +101,7 @@ Question question_of(const RecommendArguments& arguments, std::vector<ClusterOff
 
 Scenario on_cluster(const RecommendArguments& arguments, const CommandContext& context,
                     const std::vector<std::string>& settings) {
-  ScenarioArgument changed = arguments.scenario;
-  std::ranges::copy(settings, std::back_inserter(changed.settings));
-  return load_scenario(changed, context, MistakenStrategies::leave_out);
+  return load_scenario(with_settings(arguments.scenario, settings), context, MistakenStrategies::leave_out);
 }
 
 constexpr const char* kAnswer = "recommendation.json";

@@ -59,6 +59,7 @@ RunManifest make_manifest(const Scenario& scenario) {
   manifest.tokens_per_iteration = scenario.training.tokens_per_iteration;
   manifest.plan = scenario.plan;
   manifest.variability = scenario.variability;
+  manifest.beside_steps = scenario.beside_steps;
   manifest.failures = scenario.failures;
   if (const std::optional<std::string> what_if = what_if_warning(scenario))
     manifest.warnings.push_back(*what_if);

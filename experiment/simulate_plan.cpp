@@ -14,6 +14,7 @@
 #include "experiment/costs/run_failures.hpp"
 #include "experiment/costs/run_planning.hpp"
 #include "experiment/costs/utilisation.hpp"
+#include "experiment/costs/whole_run.hpp"
 #include "experiment/mixing/strategy_mixture.hpp"
 #include "experiment/plans/stopwatch.hpp"
 #include "experiment/pricing/price_strategy.hpp"
@@ -164,7 +165,12 @@ void set_times(const Scenario& scenario, const StrategySpec& spec, const Planned
     const double even_s = simulate(plan.schedule, priced.groups, simulation).total_s;
     result.times->gpu_days_without_variability = even_s / 86400 * n_gpus;
   }
-  result.failures = failure_cost(scenario, run.total_s);
+  if (scenario.beside_steps) {
+    const auto tokens = static_cast<double>(result.counts.trained_tokens);
+    result.whole =
+        whole_run(scenario, *result.times, result.iterations, forward_gpu_s(plan, priced) / tokens);
+  }
+  result.failures = failure_cost(scenario, result.whole ? 3600 * result.whole->wall_hours : run.total_s);
   result.cost = run_cost(scenario.cluster, *result.times, result.failures);
 }
 

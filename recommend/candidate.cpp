@@ -50,12 +50,13 @@ CandidateTimes least_times(const Question& question, const Candidate& candidate)
 
 CandidateTimes times_of(const StrategyResult& run, const std::optional<double>& gpu_hour_price) {
   const RunTimes& times = *run.times;
-  CandidateTimes result{.wall_hours = times.wall_hours, .gpu_days = times.gpu_days};
+  CandidateTimes result{.wall_hours = run.whole ? run.whole->wall_hours : times.wall_hours,
+                        .gpu_days = run.whole ? run.whole->gpu_days : times.gpu_days};
   double low = 1;
   double high = 1;
   if (times.gpu_days_low > 0) {
-    low = times.gpu_days_low / times.gpu_days;
-    high = times.gpu_days_high / times.gpu_days;
+    low = (run.whole ? run.whole->gpu_days_low : times.gpu_days_low) / result.gpu_days;
+    high = (run.whole ? run.whole->gpu_days_high : times.gpu_days_high) / result.gpu_days;
   }
   if (run.failures) {
     result.wall_hours = run.failures->wall_hours;

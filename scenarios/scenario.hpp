@@ -18,6 +18,7 @@
 #include "packing/policies/policy_table.hpp"
 #include "packing/sequence_parallelism.hpp"
 #include "packing/strategy.hpp"
+#include "scenarios/beside_steps.hpp"
 #include "scenarios/mixing_spec.hpp"
 #include "sim/reliability/failure_model.hpp"
 #include "sim/variability/variability.hpp"
@@ -141,8 +142,9 @@ struct Scenario {
   LengthSpec lengths;
   std::optional<MixingSpec> mixing;  ///< if not set, every sample is trained once in each epoch
   TrainingSpec training;
-  Variability variability;               ///< no variability unless the scenario has some
-  std::optional<FailureModel> failures;  ///< if not set, nothing fails
+  Variability variability;                  ///< no variability unless the scenario has some
+  std::optional<FailureModel> failures;     ///< if not set, nothing fails
+  std::optional<BesideSteps> beside_steps;  ///< if not set, a run is its steps alone
   /// False: a what-if in which no rank waits for another (SimulationOptions::ranks_wait). Exchange that is
   /// free in a what-if is in profile.factors.
   bool ranks_wait = true;

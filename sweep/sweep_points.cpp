@@ -65,8 +65,8 @@ class PointTable {
     }
     const auto n = std::get<std::int64_t>(database.select("SELECT count(*) FROM points").front().front());
     if (n < 1 || n > kMostPagePoints)
-      throw std::invalid_argument(fmt::format("{}: expected a sweep of 1 to {} points for a page, got {}",
-                                              path, kMostPagePoints, n));
+      throw std::invalid_argument(
+          fmt::format("{}: expected a sweep of 1 to {} points for a page, got {}", path, kMostPagePoints, n));
   }
 
   std::vector<std::string> names_;
@@ -88,16 +88,21 @@ void add_times(const PointTable& table, std::size_t i, PlanningPoint& point) {
   const auto gpu_days = table.number("gpu_days", i);
   const auto hours = table.number("wall_hours", i);
   if (!gpu_days || !hours || *gpu_days <= 0) return;
-  double low = table.number("gpu_days_low", i).value_or(*gpu_days) / *gpu_days;
-  double high = table.number("gpu_days_high", i).value_or(*gpu_days) / *gpu_days;
-  const double expected = table.number("gpu_days_with_failures", i).value_or(*gpu_days);
-  const double expected_hours = table.number("wall_hours_with_failures", i).value_or(*hours);
+  // Databases of earlier versions have no columns of whole runs.
+  const std::string whole = table.number("whole_gpu_days", i) ? "whole_" : "";
+  const double gpu_days_of_run = table.number(whole + "gpu_days", i).value_or(*gpu_days);
+  double low = table.number(whole + "gpu_days_low", i).value_or(gpu_days_of_run) / gpu_days_of_run;
+  double high = table.number(whole + "gpu_days_high", i).value_or(gpu_days_of_run) / gpu_days_of_run;
+  const double expected = table.number("gpu_days_with_failures", i).value_or(gpu_days_of_run);
+  const double expected_hours = table.number("wall_hours_with_failures", i)
+                                    .value_or(table.number(whole + "wall_hours", i).value_or(*hours));
   low *= table.number("gpu_days_with_failures_p05", i).value_or(expected) / expected;
   high *= table.number("gpu_days_with_failures_p95", i).value_or(expected) / expected;
   point.gpu_days = PlanningAmount{expected, low * expected, high * expected};
   point.hours = PlanningAmount{expected_hours, low * expected_hours, high * expected_hours};
   if (const auto cost = table.number("cost", i)) {
-    const double money = table.number("cost_with_failures", i).value_or(*cost);
+    const double money =
+        table.number("cost_with_failures", i).value_or(table.number("whole_cost", i).value_or(*cost));
     point.money = PlanningAmount{money, low * money, high * money};
   }
 }

@@ -27,6 +27,10 @@ using Row = std::vector<Value>;
 constexpr int kShownPoints = 10;
 constexpr std::size_t kWidestCell = 24;
 
+// Of the whole run, as far as the scenario says what it takes beside its steps.
+constexpr std::string_view kGpuDays = "COALESCE(gpu_days_with_failures, whole_gpu_days, gpu_days)";
+constexpr std::string_view kCost = "COALESCE(cost_with_failures, whole_cost, cost)";
+
 std::string value_text(const Value& value) {
   if (const auto* text = std::get_if<std::string>(&value))
     return shortened(printable_name(*text), kWidestCell);
@@ -138,11 +142,18 @@ struct BestPoints {
 
 // By cost where each point that can be compared has one.
 BestPoints best_points(SweepDatabase& database, const Grid& grid, int width_columns) {
-  const std::string comparable = fmt::format("status = '{}' AND differences IS NULL", kSimulated);
+  // A run that failures never let finish has no GPU-days with them.
+  const std::string comparable = fmt::format(
+      "status = '{}' AND differences IS NULL AND (effective_fraction IS NULL OR gpu_days_with_failures IS "
+      "NOT NULL)",
+      kSimulated);
   const bool has_cost = count_of(database, "cost IS NOT NULL") > 0;
   BestPoints best;
   best.are_by_cost = has_cost && count_of(database, comparable + " AND cost IS NULL") == 0;
-  std::string sql = "SELECT point, name, gpu_days, gpu_days_low, gpu_days_high, wall_hours, cost";
+  std::string sql = fmt::format(
+      "SELECT point, name, {}, COALESCE(whole_gpu_days_low, gpu_days_low), COALESCE(whole_gpu_days_high, "
+      "gpu_days_high), COALESCE(wall_hours_with_failures, whole_wall_hours, wall_hours), {}",
+      kGpuDays, kCost);
   std::vector<std::string> titles = {"point", "name", "GPU-days", "90%", "wall h"};
   std::vector<std::size_t> less_needed = {3, 4};
   if (best.are_by_cost) less_needed.push_back(2);
@@ -154,7 +165,7 @@ BestPoints best_points(SweepDatabase& database, const Grid& grid, int width_colu
   for (const std::string& title : short_keys(keys))
     titles.push_back(shortened(printable_name(title), kWidestCell));
   sql += fmt::format(" FROM points WHERE {} ORDER BY {}, point LIMIT {}", comparable,
-                     best.are_by_cost ? "cost" : "gpu_days", kShownPoints);
+                     best.are_by_cost ? kCost : kGpuDays, kShownPoints);
   Cells rows = {titles};
   for (const Row& row : database.select(sql)) {
     std::vector<std::string>& cells = rows.emplace_back();

@@ -20,6 +20,11 @@ void add_scenario_argument(CLI::App& command, ScenarioArgument& argument, const 
       ->allow_extra_args(false);
 }
 
+ScenarioArgument with_settings(ScenarioArgument argument, const std::vector<std::string>& more) {
+  argument.settings.insert(argument.settings.end(), more.begin(), more.end());
+  return argument;
+}
+
 std::string shell_text(const ScenarioArgument& argument) {
   std::string text = shell_quoted(argument.path);
   for (const std::string& setting : argument.settings) text += " --set " + shell_quoted(setting);

@@ -23,6 +23,9 @@ struct ScenarioArgument {
 /// or_else: what else the argument may be, for the help.
 void add_scenario_argument(CLI::App& command, ScenarioArgument& argument, const std::string& or_else = "");
 
+/// The argument with more settings, which come after its own.
+ScenarioArgument with_settings(ScenarioArgument argument, const std::vector<std::string>& more);
+
 /// The scenario and its settings, as they are typed in another command.
 std::string shell_text(const ScenarioArgument& argument);
 

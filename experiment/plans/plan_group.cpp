@@ -40,6 +40,7 @@ PlannedGroup plan_group(const Scenario& scenario, const ParallelPlan& base, cons
       peak_memory(scenario.model, scenario.cluster, plan, assumptions, tokens_per_gpu, n_micro_batches);
   result.peak_memory_bytes = result.memory.total_bytes();
   result.gpu_memory_bytes = static_cast<double>(scenario.cluster.gpu.memory_bytes);
+  result.host_memory_bytes = scenario.cluster.host_memory_bytes;
   result.memory_error = memory_error(plan, assumptions);
   result.verdict = memory_verdict(scenario.cluster, result.memory, result.memory_error);
   result.fits_with_margin = fits(scenario.cluster, result.memory, memory_margin(plan, assumptions));

@@ -118,4 +118,22 @@ PriceAccount account_of(const PlannedStrategy& plan, const PricedStrategy& price
   return total;
 }
 
+double forward_gpu_s(const PlannedStrategy& plan, const PricedStrategy& priced) {
+  double total_s = 0;
+  for (std::size_t g = 0; g < plan.plans.size(); ++g) {
+    const PricedGroup& group = priced.groups[g];
+    double group_ns = 0;
+    const std::vector<std::uint32_t>& n_uses = plan.uses.of_pack[g];
+    for (std::size_t p = 0; p < n_uses.size(); ++p) {
+      if (n_uses[p] == 0) continue;
+      std::int64_t pass_ns = 0;
+      for (const ChunkShape& chunk : group.plan.chunks)
+        pass_ns += forward_time(group.packs[p], chunk).total_ns;
+      group_ns += static_cast<double>(n_uses[p]) * static_cast<double>(pass_ns);
+    }
+    total_s += group_ns / 1e9 * plan.plans[g].sequence_gpus();
+  }
+  return total_s;
+}
+
 }  // namespace packsim

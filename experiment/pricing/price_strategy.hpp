@@ -29,4 +29,8 @@ PricedStrategy price_strategy(const Scenario& scenario, const PlannedStrategy& p
 /// the prices.
 PriceAccount account_of(const PlannedStrategy& plan, const PricedStrategy& priced);
 
+/// GPU seconds of the forward passes of the whole schedule: computation and exchange in and between the
+/// layers, and the framework's overhead. Weights that are gathered, and ranks that wait, are not in it.
+double forward_gpu_s(const PlannedStrategy& plan, const PricedStrategy& priced);
+
 }  // namespace packsim

@@ -5,9 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "experiment/results/fitting_change.hpp"
 #include "experiment/results/mixture_result.hpp"
 #include "experiment/results/strategy_result.hpp"
 #include "models/parallel_plan.hpp"
+#include "scenarios/beside_steps.hpp"
 #include "sim/reliability/failure_model.hpp"
 #include "sim/variability/variability.hpp"
 
@@ -40,8 +42,9 @@ struct RunManifest {
   /// The parallel plan of all groups, except that each group has its own SP degree and checkpointed layers.
   ParallelPlan plan;
   Variability variability;
-  std::optional<FailureModel> failures;  ///< none if the scenario has no failures
-  std::vector<std::string> warnings;     ///< what a reader must know before believing the numbers
+  std::optional<BesideSteps> beside_steps;  ///< none if a run is its steps alone
+  std::optional<FailureModel> failures;     ///< none if the scenario has no failures
+  std::vector<std::string> warnings;        ///< what a reader must know before believing the numbers
 };
 
 /// The samples of a data set by length.
@@ -79,6 +82,8 @@ struct Report {
   /// What the strategy that chooses most freely takes where the trainer may be any; none without a trainer,
   /// and where no such plan was found.
   std::optional<StrategyResult> without_trainer;
+  /// change_that_fits(), which the caller fills in; none where some run fits.
+  std::optional<FittingSearch> fitting;
   /// Lower bounds for the samples as the baseline trains them; the scenario's ZeRO stage comes first.
   std::vector<BoundResult> bounds;
 

@@ -155,7 +155,28 @@ struct PlanningCost {
   double gpu_days = 0;   ///< GPU-days of the run with these waits
 };
 
-/// Cost of a run with failures, including its spare units. Times are infinite if the run would never finish.
+/// A run with what it takes beside its steps (Scenario::beside_steps), without failures.
+struct WholeRun {
+  // Seconds of the whole run.
+  double startup_s = 0;
+  double first_steps_s = 0;
+  double data_wait_s = 0;
+  double evaluation_s = 0;
+  double checkpoint_s = 0;
+  double finish_s = 0;
+
+  /// Of the steps and all of these.
+  double wall_hours = 0;
+  double gpu_days = 0;
+  /// Low to high is meant to hold nine of ten true GPU-days; 0 where no such interval is known. What the
+  /// scenario says in seconds is taken as certain.
+  double gpu_days_low = 0;
+  double gpu_days_high = 0;
+  std::optional<double> money = {};  ///< none without a price
+};
+
+/// Cost of a run with failures, including its spare units and what it takes beside its steps. Times are
+/// infinite if the run would never finish.
 struct FailureCost {
   /// Shares of the wall time in addition to effective_fraction; the four shares add up to 1.
   struct Losses {
@@ -262,6 +283,7 @@ struct StrategyResult {
   std::optional<Repacking> repacking = {};
   std::optional<Reordering> reordering = {};    ///< none for strategies that shuffle packs
   std::optional<PlanningCost> planning = {};    ///< none if the scenario sets no time for plans
+  std::optional<WholeRun> whole = {};           ///< none unless the scenario has beside_steps
   std::optional<FailureCost> failures = {};     ///< none if the scenario has no failures
   std::optional<RunCost> cost = {};             ///< none without times
   std::optional<StrategyMixture> mixture = {};  ///< none unless the scenario has a mixture

@@ -11,10 +11,12 @@
 namespace packsim {
 namespace {
 
-double peak_bytes(const PlannedStrategy& plan) {
-  double peak = 0;
-  for (const PlannedGroup& group : plan.groups) peak = std::max(peak, group.peak_memory_bytes);
-  return peak;
+// Of the memory that it is shortest of.
+double needed_fraction(const PlannedStrategy& plan) {
+  double fraction = 0;
+  for (const PlannedGroup& group : plan.groups)
+    fraction = std::max(fraction, scarcest_memory(group).fraction());
+  return fraction;
 }
 
 }  // namespace
@@ -27,7 +29,7 @@ NearestPlan nearest_plan(const Scenario& scenario, StrategySpec spec,
                          std::span<const std::int32_t> lengths_tokens) {
   const std::vector<ParallelPlan> bases = some_base_plans(scenario, spec);
   const std::int32_t longest = lengths_tokens.empty() ? 1 : *std::ranges::max_element(lengths_tokens);
-  std::optional<double> least_bytes;
+  std::optional<double> least_fraction;
   NearestPlan nearest{.spec = spec};
   for (const ParallelPlan& base : bases) {
     // Layers that are recomputed whole, in one chunk, need least memory.
@@ -37,11 +39,11 @@ NearestPlan nearest_plan(const Scenario& scenario, StrategySpec spec,
     spec.plan = base;
     const PlannedStrategy plan = plan_what_does_not_fit(scenario, spec, {&longest, 1});
     nearest.may_fit = nearest.may_fit || std::ranges::all_of(plan.groups, &PlannedGroup::feasible);
-    if (fits(plan) || (least_bytes && *least_bytes <= peak_bytes(plan))) continue;
-    least_bytes = peak_bytes(plan);
+    if (fits(plan) || (least_fraction && *least_fraction <= needed_fraction(plan))) continue;
+    least_fraction = needed_fraction(plan);
     nearest.spec.plan = base;
   }
-  if (!least_bytes && scenario.trainer != nullptr) nearest.spec.plan = bases.back();
+  if (!least_fraction && scenario.trainer != nullptr) nearest.spec.plan = bases.back();
   return nearest;
 }
 

@@ -35,10 +35,11 @@ ProfiledCase planned_case(const Scenario& scenario, std::int64_t pack_tokens, in
   one.peak_memory_bytes = group.peak_memory_bytes;
   const std::int64_t smallest = smallest_iteration_tokens(scenario, pack_tokens, sp_degree);
   if (!group.fits_with_margin) {
+    const MemoryNeed need = scarcest_memory(group);
     constexpr double kGibibyte = 1024.0 * 1024.0 * 1024.0;
     one.infeasible_reason =
-        fmt::format("does not fit: {:.1f} of {:.1f} GiB", group.peak_memory_bytes / kGibibyte,
-                    group.gpu_memory_bytes / kGibibyte);
+        fmt::format("does not fit: {:.1f} of {:.1f} GiB{}", need.needed_bytes / kGibibyte,
+                    need.room_bytes / kGibibyte, need.is_host ? " of a node's host memory" : "");
   } else if (smallest > tokens_per_iteration) {
     one.infeasible_reason =
         fmt::format("one pack for each rank is {} tokens, more than the {} of an iteration", smallest,

@@ -161,7 +161,7 @@ const std::vector<PlanKey>& all_keys() {
           "attention), `all_gather` (all of them before attention, as Megatron's `--cp-comm-type all_gather` "
           "and torchtitan; `ring_layout` says how documents are cut), or `all_gather_packs` (the same, with "
           "an equal chunk of the pack on each GPU, as axolotl's `varlen_llama3`).",
-          {.said = "keys and values by {} instead of a ring"}),
+          {.is_searched = true, .said = "keys and values by {} instead of a ring"}),
       word_key<CheckpointingField>(
           "checkpointing", names_of<kCheckpointingNames>,
           "What a checkpointed layer recomputes: everything (`full`); the inside of attention "
@@ -169,7 +169,10 @@ const std::vector<PlanKey>& all_keys() {
           "(`operations`, as torchtitan's selective checkpointing by operation); or a list of Megatron's "
           "modules (`--recompute-modules`): `core_attn`, `layernorm`, `mla_up_proj`, `mlp`, `moe`, "
           "`moe_act`.",
-          {.list_words = names_of<kLayerModules>, .may_be_empty = false, .said = "checkpointing: {}"}),
+          {.is_searched = true,
+           .list_words = names_of<kLayerModules>,
+           .may_be_empty = false,
+           .said = "checkpointing: {}"}),
       word_key<OffloadField>(
           "offload", OffloadField::words,
           "What is kept in host memory: `none`, one of the following names, or an array of these. "
@@ -178,7 +181,7 @@ const std::vector<PlanKey>& all_keys() {
           "shards, copied to the host after each reduction and added up there (ZeRO 2 and 3, beside "
           "`optimizer`); `activations`: the inputs of layers that are checkpointed in full. All of it must "
           "fit into `host_memory_bytes`.",
-          {.list_words = names_of<kOffloadNames>, .said = "{} in host memory"}),
+          {.is_searched = true, .list_words = names_of<kOffloadNames>, .said = "{} in host memory"}),
       integer_key<&ParallelPlan::lora_rank>("lora_rank", 0, kMostLoraRank,
                                             "Rank of the adapters; 0: full fine-tuning.",
                                             {.said = "LoRA of rank {}"}),
@@ -202,7 +205,7 @@ const std::vector<PlanKey>& all_keys() {
           "for blocks of 1 x 128 and 128 x 128 values, as DeepSeek-V3 has them; `mxfp8` and `nvfp4`, whose "
           "blocks of 32 and 16 values Blackwell's tensor cores scale. The GPU's file has to state a peak of "
           "the format. Activations stay in bf16.",
-          {.said = "products in {}"}),
+          {.is_searched = true, .said = "products in {}"}),
       named_key<kOptimizerKinds, &ParallelPlan::execution, &ExecutionStyle::optimizer>(
           "optimizer",
           "What updates the weights, and in which formats weights, gradients and states are: `adamw` (fp32 "
@@ -240,11 +243,11 @@ const std::vector<PlanKey>& all_keys() {
           "Parts of a GPU's tokens that the MLP of a layer without experts takes one after another, as ALST "
           "does for samples of millions of tokens. The memory of the MLP's tensors is that of one part; the "
           "MLP runs once more in the backward pass.",
-          {.said = "MLP in {} tiles"}),
+          {.is_searched = true, .said = "MLP in {} tiles"}),
       integer_key<&ParallelPlan::loss_tiles>("loss_tiles", 1, kMostTiles,
                                              "Parts of a GPU's tokens that the loss takes one after "
                                              "another. The memory of the logits is that of one part.",
-                                             {.said = "loss in {} tiles"}),
+                                             {.is_searched = true, .said = "loss in {} tiles"}),
       flag_key<&ParallelPlan::execution, &ExecutionStyle::fp32_gradients>(
           "fp32_gradients", "Whether gradients are summed and sent in fp32 instead of bf16.",
           {.profile = SaidByProfile::always,

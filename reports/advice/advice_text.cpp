@@ -40,18 +40,14 @@ std::string settings_of(const AdvisedChange& change) {
   return text;
 }
 
-std::string interval_of(const AdvisedChange& change) {
-  if (change.gpu_days_low <= 0) return "";
-  return fmt::format(" (90%: {} to {})", quantity(change.gpu_days_low), quantity(change.gpu_days_high));
-}
-
 // What the change saves, what it takes, and the settings that repeat it.
 std::string line_of(const Advice& advice, const AdvisedChange& change, int width_columns) {
   const std::string saving = advice.gpu_days
                                  ? fmt::format("{:>7}  ", percentage(saved_fraction(advice, change)))
                                  : std::string(9, ' ');
-  const std::string line = fmt::format("{}{}: {} GPU-days{}", saving, what_of(change),
-                                       quantity(*change.gpu_days), interval_of(change));
+  const std::string line =
+      fmt::format("{}{}: {} GPU-days{}", saving, what_of(change), quantity(*change.gpu_days),
+                  interval_note(change.gpu_days_low, change.gpu_days_high));
   return wrapped(line, width_columns, 9) + settings_of(change);
 }
 
@@ -77,7 +73,7 @@ std::string headline(const Advice& advice) {
   const std::string name = printable_name(advice.strategy);
   if (!advice.gpu_days)
     return name +
-           " does not fit in GPU memory. These changes make it fit, each simulated from the changed "
+           " does not fit in memory. These changes make it fit, each simulated from the changed "
            "scenario:";
   return fmt::format(
       "{} takes {} GPU-days. What one change would save, each simulated from the changed scenario:", name,

@@ -22,6 +22,7 @@ Report with_shown_runs(const Report& report) {
                .baseline = report.baseline,
                .runs = {},
                .without_trainer = report.without_trainer,
+               .fitting = report.fitting,
                .bounds = report.bounds,
                .total_s = report.total_s,
                .peak_memory_bytes = report.peak_memory_bytes};

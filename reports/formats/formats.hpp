@@ -14,8 +14,8 @@ namespace packsim {
 /// The format of report.json. It counts changes of its shape that a reader of older files would stumble over.
 inline constexpr int kReportFormat = 3;
 
-/// The whole report as JSON: "format" (kReportFormat), "manifest", "lengths", "baseline", "runs" and, last,
-/// "timings".
+/// The whole report as JSON: "format" (kReportFormat), "manifest", "lengths", "baseline",
+/// "verdict", "runs" and, last, "timings".
 ///
 /// Keys come in a fixed order and numbers in their shortest form that reads back the same, so reports of one
 /// scenario differ in "timings" only: what was measured on this machine. A number that does not exist, such

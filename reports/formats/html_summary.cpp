@@ -142,6 +142,7 @@ std::string html_facts(const Report& report) {
   if (!manifest.trainer.empty()) items += html_item("Trainer", html_escaped(manifest.trainer));
   items += html_item("Cost profile", html_escaped(manifest.profile));
   if (manifest.variability.any()) items += html_item("Variability", variability_text(manifest.variability));
+  if (manifest.beside_steps) items += html_item("Beside steps", beside_steps_text(*manifest.beside_steps));
   if (manifest.failures) items += html_item("Failures", failures_text(*manifest.failures));
   return fmt::format("<dl class=\"facts\">\n{}</dl>\n", items);
 }

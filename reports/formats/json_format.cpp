@@ -8,6 +8,7 @@
 #include "reports/formats/plan_search_json.hpp"
 #include "reports/tables/bound_rows.hpp"
 #include "reports/tables/run_values.hpp"
+#include "reports/verdict/verdict.hpp"
 #include "scenarios/loader/json/plan_json.hpp"
 
 namespace packsim {
@@ -43,6 +44,24 @@ Json failures(const std::optional<FailureModel>& model) {
   return json;
 }
 
+Json beside_steps(const std::optional<BesideSteps>& beside) {
+  if (!beside) return nullptr;
+  Json json = {{"startup_s", beside->startup_s},
+               {"first_steps_s", beside->first_steps_s},
+               {"data_wait_s", beside->data_wait_s},
+               {"evaluation", nullptr},
+               {"checkpoint", nullptr},
+               {"finish_s", beside->finish_s}};
+  if (const auto& evaluation = beside->evaluation)
+    json["evaluation"] = {{"every_iterations", evaluation->every_iterations},
+                          {"duration_s", optional_json(evaluation->duration_s)},
+                          {"tokens", evaluation->tokens}};
+  if (const auto& checkpoints = beside->checkpoints)
+    json["checkpoint"] = {{"every_iterations", checkpoints->every_iterations},
+                          {"blocking_s", checkpoints->blocking_s}};
+  return json;
+}
+
 Json manifest(const RunManifest& manifest) {
   return {{"version", manifest.version},
           {"command", manifest.command},
@@ -67,6 +86,7 @@ Json manifest(const RunManifest& manifest) {
           {"tokens_per_iteration", manifest.tokens_per_iteration},
           {"parallelism", parallelism_json(manifest.plan)},
           {"variability", variability(manifest.variability)},
+          {"beside_steps", beside_steps(manifest.beside_steps)},
           {"failures", failures(manifest.failures)},
           {"warnings", manifest.warnings}};
 }
@@ -118,6 +138,7 @@ Json group(const StrategyResult& run, const PlannedGroup& group) {
                {"peak_memory_bytes", group.peak_memory_bytes},
                {"allocated_memory_bytes", group.memory.allocated_bytes()},
                {"gpu_memory_bytes", group.gpu_memory_bytes},
+               {"host_memory_bytes", optional_json(group.host_memory_bytes)},
                {"memory", memory_json(group.memory)}});
   return json;
 }
@@ -219,6 +240,32 @@ Json bound(const BoundResult& bound) {
   return json;
 }
 
+Json fitting_json(const std::optional<FittingSearch>& search) {
+  if (!search) return nullptr;
+  Json json = {{"strategy", search->strategy}, {"n_tried", search->n_tried}, {"found", nullptr}};
+  if (const std::optional<FittingChange>& found = search->found)
+    json["found"] = {{"what", found->what},
+                     {"settings", found->settings},
+                     {"gpu_days", found->gpu_days},
+                     {"gpu_days_low", found->gpu_days_low},
+                     {"gpu_days_high", found->gpu_days_high},
+                     {"trains_asked_job", found->trains_asked_job}};
+  return json;
+}
+
+// The answer in the words of the terminal and the page. Names of runs are null where there is none.
+Json verdict_json(const Report& report) {
+  const auto name = [](const std::string& run) { return run.empty() ? Json() : Json(run); };
+  const Verdict answer = verdict(report);
+  return {{"advised", name(answer.advised)},
+          {"best", name(answer.best)},
+          {"decision", answer.decision},
+          {"headline", answer.headline},
+          {"doubts", answer.doubts},
+          {"not_compared", answer.not_compared},
+          {"fitting", fitting_json(report.fitting)}};
+}
+
 Json timings(const Report& report) {
   Json runs = Json::array();
   for (const StrategyResult& result : report.runs) {
@@ -240,6 +287,7 @@ std::string to_json(const Report& report) {
                {"lengths", lengths_json(report.lengths)},
                {"mixture", mixture_json(report.mixture)},
                {"baseline", report.baseline},
+               {"verdict", verdict_json(report)},
                {"bounds", Json::array()},
                {"runs", Json::array()}};
   for (const BoundResult& each : report.bounds) json["bounds"].push_back(bound(each));

@@ -39,7 +39,7 @@ std::string marks_text(const Report& report, const Runs& shown) {
   };
   if (any(is_another_job)) marks.emplace_back("! trains another job than was asked for");
   if (any([](const StrategyResult& run) { return !run.feasible && !run.failure; }))
-    marks.emplace_back("OOM: does not fit in GPU memory");
+    marks.emplace_back("OOM: does not fit in memory");
   return marks.empty() ? "" : fmt::format("{}.", fmt::join(marks, "; "));
 }
 

@@ -28,10 +28,7 @@ std::string setting_text(const Value& value) {
 }
 
 std::string amount_text(const PlanningAmount& amount, const char* unit) {
-  std::string text = quantity(amount.value) + unit;
-  if (amount.low && amount.high)
-    text += fmt::format(" (90%: {} to {})", quantity(*amount.low), quantity(*amount.high));
-  return text;
+  return quantity(amount.value) + unit + interval_note(amount.low.value_or(0), amount.high.value_or(0));
 }
 
 // "takes 0.63 h and 0.84 GPU-days, and costs 50.4 (90%: 42.2 to 60.2)"

@@ -32,7 +32,7 @@ const SavedRun& run_with_times(const SavedReport& report, const std::string& nam
   }
   if (run->has_time()) return *run;
   const std::string reason = run->failure     ? "failed: " + *run->failure
-                             : !run->feasible ? "does not fit in GPU memory"
+                             : !run->feasible ? "does not fit in memory"
                                               : "trains no iteration";
   throw std::invalid_argument(fmt::format("{}: expected a run that has a time ({}), got {}, which {}",
                                           report.path, fmt::join(names, ", "), name, reason));

@@ -2,25 +2,10 @@
 
 #include <fmt/format.h>
 
+#include "experiment/results/misfit.hpp"
 #include "reports/text/numbers.hpp"
 
 namespace packsim::formats_detail {
-namespace {
-
-double excess_bytes(const PlannedGroup& group) {
-  return group.peak_memory_bytes - group.gpu_memory_bytes;
-}
-
-const PlannedGroup* largest_misfit(const StrategyResult& run) {
-  const PlannedGroup* worst = nullptr;
-  for (const PlannedGroup& group : run.groups) {
-    if (group.feasible) continue;
-    if (worst == nullptr || excess_bytes(group) > excess_bytes(*worst)) worst = &group;
-  }
-  return worst;
-}
-
-}  // namespace
 
 bool has_time(const StrategyResult& run) {
   return run.times && run.times->gpu_days > 0;
@@ -57,17 +42,17 @@ std::string obstacle(const StrategyResult& run) {
   return "trains another job";
 }
 
-std::optional<double> memory_excess_bytes(const StrategyResult& run) {
-  const PlannedGroup* worst = largest_misfit(run);
-  return worst == nullptr ? std::nullopt : std::optional(excess_bytes(*worst));
+std::string memory_need(const PlannedGroup& group) {
+  const MemoryNeed need = scarcest_memory(group);
+  return gibibytes_used(need.needed_bytes, need.room_bytes) +
+         (need.is_host ? " of a node's host memory" : "");
 }
 
 std::string memory_excess(const StrategyResult& run) {
   const PlannedGroup* worst = largest_misfit(run);
   if (worst == nullptr) return "";
   return fmt::format("group {} needs {} ({} GiB too much)", capacity(worst->capacity_tokens),
-                     gibibytes_used(worst->peak_memory_bytes, worst->gpu_memory_bytes),
-                     gibibytes(excess_bytes(*worst)));
+                     memory_need(*worst), gibibytes(scarcest_memory(*worst).excess_bytes()));
 }
 
 std::string policies(const StrategyResult& run) {

@@ -26,11 +26,10 @@ const StrategyResult* fastest_run(const Report& report, const StrategyResult* ex
 /// Why a run is not compared; continues its name: "does not fit in memory".
 std::string obstacle(const StrategyResult& run);
 
-/// Returns by how much the group that exceeds memory most does so; none if the run fits, or failed before it
-/// had groups.
-std::optional<double> memory_excess_bytes(const StrategyResult& run);
+/// "92.1 of 80.0 GiB", of the memory that the group is shortest of.
+std::string memory_need(const PlannedGroup& group);
 
-/// "group 128K needs 92.1 of 80.0 GiB (12.1 GiB too much)" for the group that exceeds memory most; empty
+/// "group 128K needs 92.1 of 80.0 GiB (12.1 GiB too much)" for the group that is shortest of memory; empty
 /// where the run fits.
 std::string memory_excess(const StrategyResult& run);
 

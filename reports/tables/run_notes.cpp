@@ -42,7 +42,7 @@ std::vector<RunNote> run_notes(const Report& report) {
     if (run.failure) {
       notes.push_back({run.name, "failed: " + *run.failure});
     } else if (!run.feasible) {
-      notes.push_back({run.name, "does not fit in GPU memory: " + memory_excess(run)});
+      notes.push_back({run.name, "does not fit in memory: " + memory_excess(run)});
     } else if (!run.differences.empty()) {
       notes.push_back(
           {run.name, fmt::format("is not compared with the others: {}", fmt::join(run.differences, "; "))});

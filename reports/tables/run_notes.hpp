@@ -10,7 +10,7 @@ namespace packsim::formats_detail {
 /// What a reader must know about a run beside its numbers.
 struct RunNote {
   std::string run;         ///< name
-  std::string text;        ///< continues the name: "does not fit in GPU memory: group 128K needs ..."
+  std::string text;        ///< continues the name: "does not fit in memory: group 128K needs ..."
   bool is_problem = true;  ///< whether the run has no result, or one that is not compared
 };
 

@@ -26,6 +26,7 @@ constexpr std::string_view kCost = "Cost";
 constexpr std::string_view kVariability = "Variability";
 constexpr std::string_view kPlanning = "Planning";
 constexpr std::string_view kMixture = "Mixture";
+constexpr std::string_view kWhole = "Whole run";
 constexpr std::string_view kFailures = "Failures";
 constexpr std::string_view kOrder = "Order";
 constexpr std::string_view kData = "Data";
@@ -134,31 +135,31 @@ Values names() {
 Values schedule_and_balance() {
   const auto ave_t = of(&Run::balance, &ScheduleMetrics::ave_t_tokens);
   return {
-      count("packs", &Run::packs, 21, "packs",
+      count("packs", &Run::packs, 24, "packs",
             "Packs of one epoch, over all groups; of all epochs where each is packed anew."),
-      count("iterations", &Run::iterations, 20, "iterations", "Optimizer steps over all epochs."),
+      count("iterations", &Run::iterations, 23, "iterations", "Optimizer steps over all epochs."),
       {"ave_t_tokens", ave_t,
-       Column{kSchedule, 28, "Ave-T", "tokens",
+       Column{kSchedule, 31, "Ave-T", "tokens",
               "Mean tokens of a DP rank in an iteration, all its micro-batches together, without padding.",
               number(ave_t, whole_number)}},
       ratio_of_balance(
-          "abr", &ScheduleMetrics::abr, 10, "ABR",
+          "abr", &ScheduleMetrics::abr, 13, "ABR",
           "Attention balance ratio: the share of attention time in which DP ranks wait for the busiest one, "
           "sum(max - work) / (ranks x max), computed for each iteration and averaged over iterations. 0 is "
           "balanced. Work is that of the data, without padding."),
       ratio_of_balance(
-          "abr_slots", &ScheduleMetrics::abr_slots, 25, "ABR slots",
+          "abr_slots", &ScheduleMetrics::abr_slots, 28, "ABR slots",
           "ABR over slots of as many GPUs as the run's widest packs take, instead of over DP ranks. The work "
           "inside a slot is added up. Mean over iterations."),
       {"abr_weighted", of(&Run::balance, &ScheduleMetrics::abr_weighted)},
       {"balanced_fraction", of(&Run::balance, &ScheduleMetrics::balanced_fraction)},
-      ratio_of_balance("dbr", &ScheduleMetrics::dbr, 26, "DBR",
+      ratio_of_balance("dbr", &ScheduleMetrics::dbr, 29, "DBR",
                        "Distance balance ratio: ABR with tokens in place of attention work, over DP ranks, "
                        "mean over iterations."),
-      ratio_of_balance("cr", &ScheduleMetrics::cr, 11, "CR",
+      ratio_of_balance("cr", &ScheduleMetrics::cr, 14, "CR",
                        "Communication ratio: the share of trained tokens in packs that several GPUs share, "
                        "which pay for all-to-all."),
-      ratio_of_balance("pr", &ScheduleMetrics::pr, 27, "PR",
+      ratio_of_balance("pr", &ScheduleMetrics::pr, 30, "PR",
                        "Padding ratio: padding tokens over all computed tokens of the whole run."),
   };
 }
@@ -178,9 +179,9 @@ Values times() {
     return Value(evidence.extrapolated + evidence.transferred + evidence.missing);
   };
   return {
-      timed("step_mean_s", of(&Run::times, &RunTimes::step_mean_s), kTime, 12, "step", "s",
+      timed("step_mean_s", of(&Run::times, &RunTimes::step_mean_s), kTime, 15, "step", "s",
             "Simulated time of an optimizer step, mean over iterations."),
-      timed("step_p99_s", of(&Run::times, &RunTimes::step_p99_s), kTime, 42, "p99", "s",
+      timed("step_p99_s", of(&Run::times, &RunTimes::step_p99_s), kTime, 45, "p99", "s",
             "The step time that 99% of the iterations do not exceed."),
       timed("gpu_days", of(&Run::times, &RunTimes::gpu_days), kTime, 1, "GPU-days", "",
             "Wall time of the whole run times the number of GPUs."),
@@ -196,7 +197,7 @@ Values times() {
                or_oom(number(interval, whole_percent))}},
       {"largest_uncertainty",
        [](const Run& run) { return run.times ? if_there(run.times->largest_uncertainty) : Value(); }},
-      {.column = Column{kTime, 14, "extrap.", "",
+      {.column = Column{kTime, 17, "extrap.", "",
                         "The share of the time of computation and exposed communication whose prices are "
                         "extrapolated from measurements, scaled from another GPU or other links, or guessed "
                         "because nothing was measured.",
@@ -226,18 +227,18 @@ std::string tera(double value) {
 
 Values use() {
   return {
-      timed("tokens_per_s_per_gpu", used(&Utilisation::tokens_per_s_per_gpu), kUse, 19, "tokens/s", "a GPU",
+      timed("tokens_per_s_per_gpu", used(&Utilisation::tokens_per_s_per_gpu), kUse, 22, "tokens/s", "a GPU",
             "Tokens that each GPU trains in a second, without padding.", whole_number),
-      timed("samples_per_s", used(&Utilisation::samples_per_s), kUse, 33, "samples/s", "all GPUs",
+      timed("samples_per_s", used(&Utilisation::samples_per_s), kUse, 36, "samples/s", "all GPUs",
             "Samples that all GPUs together train in a second."),
-      timed("model_flop_per_s_per_gpu", used(&Utilisation::model_flop_per_s_per_gpu), kUse, 34, "TFLOP/s",
+      timed("model_flop_per_s_per_gpu", used(&Utilisation::model_flop_per_s_per_gpu), kUse, 37, "TFLOP/s",
             "a GPU",
             "Flop of the model that each GPU computes in a second: forward and backward passes over the "
             "tokens and causal attention in each sample, without recomputation and padding.",
             tera),
-      timed("mfu_fraction", used(&Utilisation::mfu_fraction), kUse, 9, "MFU", "",
+      timed("mfu_fraction", used(&Utilisation::mfu_fraction), kUse, 12, "MFU", "",
             "Model flop utilisation: these flop over the peak of the GPU's dense bf16 products.", percent),
-      timed("hfu_fraction", used(&Utilisation::hfu_fraction), kUse, 35, "HFU", "",
+      timed("hfu_fraction", used(&Utilisation::hfu_fraction), kUse, 38, "HFU", "",
             "Hardware flop utilisation: MFU with the flop of recomputation and padding.", percent),
   };
 }
@@ -261,18 +262,18 @@ Values cost() {
     return quantity(*run.cost->money_low) + " to " + quantity(*run.cost->money_high);
   };
   return {
-      timed("gpu_hours", costs(&RunCost::gpu_hours), kCost, 36, "GPU-hours", "",
+      timed("gpu_hours", costs(&RunCost::gpu_hours), kCost, 39, "GPU-hours", "",
             "Wall time of the whole run times the number of GPUs."),
       timed("cost", costs(&RunCost::money), kCost, 7, "cost", "",
             "GPU-hours times the scenario's gpu_hour_price, in the currency of that price."),
       {"cost_low", costs(&RunCost::money_low),
-       Column{kCost, 22, "90% interval", "",
+       Column{kCost, 25, "90% interval", "",
               "The interval that is meant to hold nine of ten true costs, from that of the GPU-days.",
               or_oom(interval_text)}},
       {"cost_high", costs(&RunCost::money_high)},
-      timed("cost_with_failures", costs(&RunCost::money_with_failures), kCost, 37, "cost + failures", "",
+      timed("cost_with_failures", costs(&RunCost::money_with_failures), kCost, 40, "cost + failures", "",
             "The same price for the expected GPU-days with failures, spare units included."),
-      timed("energy_kwh", costs(&RunCost::energy_kwh), kCost, 38, "energy", "kWh",
+      timed("energy_kwh", costs(&RunCost::energy_kwh), kCost, 41, "energy", "kWh",
             "GPU-hours at the GPU's board power, which is the most that GPUs draw; hosts, network and "
             "cooling come on top."),
   };
@@ -314,7 +315,7 @@ Values comparisons() {
          return run.times ? if_there(run.times->gpu_days_without_variability) : Value();
        }},
       {.column =
-           Column{kVariability, 24, "variability", "",
+           Column{kVariability, 27, "variability", "",
                   "How much longer the run takes than if every GPU and kernel took exactly the time in the "
                   "cost model.",
                   or_oom(number(variability_cost, signed_percent))}},
@@ -333,10 +334,33 @@ Values mixture() {
       {"rewards_gpu_days", of_probes([](const Run& run) { return run.mixture->probes.front().gpu_days; })},
       timed("gpu_days_with_rewards",
             of_probes([](const Run& run) { return run.mixture->gpu_days_with_probes(run.times->gpu_days); }),
-            kMixture, 41, "+ rewards", "GPU-days",
+            kMixture, 44, "+ rewards", "GPU-days",
             "GPU-days with the passes that measure the rewards of a mixture, and the updates of its actors. "
             "Of the "
             "other columns none includes them."),
+  };
+}
+
+Values whole_runs() {
+  const auto whole = [](double WholeRun::*member) { return of(&Run::whole, member); };
+  return {
+      timed("whole_gpu_days", whole(&WholeRun::gpu_days), kWhole, 8, "whole run", "GPU-days",
+            "GPU-days of the steps and of all that the scenario says of a run beside its steps: start-up, "
+            "first steps, waits for data, evaluation, checkpoints and the end. Columns outside this group "
+            "and Failures leave these out."),
+      {"whole_gpu_days_low", whole(&WholeRun::gpu_days_low)},
+      {"whole_gpu_days_high", whole(&WholeRun::gpu_days_high)},
+      timed("whole_wall_hours", whole(&WholeRun::wall_hours), kWhole, 9, "whole wall", "h",
+            "Wall time of the same."),
+      timed(
+          "whole_cost", [](const Run& run) { return run.whole ? if_there(run.whole->money) : Value(); },
+          kWhole, 10, "whole cost", "", "The price of these GPU-days."),
+      {"startup_s", whole(&WholeRun::startup_s)},
+      {"first_steps_s", whole(&WholeRun::first_steps_s)},
+      {"data_wait_s", whole(&WholeRun::data_wait_s)},
+      {"evaluation_s", whole(&WholeRun::evaluation_s)},
+      {"checkpoint_s", whole(&WholeRun::checkpoint_s)},
+      {"finish_s", whole(&WholeRun::finish_s)},
   };
 }
 
@@ -354,31 +378,31 @@ Values planning_and_failures() {
   };
   return {
       timed(
-          "planning_exposed_s", of(&Run::planning, &PlanningCost::exposed_s), kPlanning, 29, "plan wait", "s",
+          "planning_exposed_s", of(&Run::planning, &PlanningCost::exposed_s), kPlanning, 32, "plan wait", "s",
           "Mean time for which GPUs wait for the plan of an iteration, if planning a batch beside the "
           "training takes as long as the scenario says. Of the other columns, only + planning includes it."),
-      timed("gpu_days_with_planning", of(&Run::planning, &PlanningCost::gpu_days), kPlanning, 13,
+      timed("gpu_days_with_planning", of(&Run::planning, &PlanningCost::gpu_days), kPlanning, 16,
             "+ planning", "GPU-days", "GPU-days with these waits."),
       timed(
-          "gpu_days_with_failures", failures(&FailureCost::gpu_days), kFailures, 8, "+ failures", "GPU-days",
+          "gpu_days_with_failures", failures(&FailureCost::gpu_days), kFailures, 11, "+ failures", "GPU-days",
           "Expected GPU-days with failures, restarts and checkpoints, spare units included. Columns outside "
           "this group leave these out."),
       {"gpu_days_with_failures_p05", failures(&FailureCost::gpu_days_p05)},
       {"gpu_days_with_failures_p50", failures(&FailureCost::gpu_days_p50)},
       {"gpu_days_with_failures_p95", failures(&FailureCost::gpu_days_p95)},
       {.column =
-           Column{kFailures, 23, "5 to 95%", "GPU-days",
+           Column{kFailures, 26, "5 to 95%", "GPU-days",
                   "The GPU-days with failures that 5% and 95% of runs do not exceed. Only the randomness of "
                   "failures counts, not the uncertainty of the run's own time.",
                   or_oom(interval_text)}},
       {"wall_hours_with_failures", failures(&FailureCost::wall_hours)},
-      timed("expected_failures", failures(&FailureCost::n_failures), kFailures, 30, "failures", "",
+      timed("expected_failures", failures(&FailureCost::n_failures), kFailures, 33, "failures", "",
             "Expected number of failures."),
-      timed("checkpoint_interval_s", failures(&FailureCost::checkpoint_interval_s), kFailures, 31,
+      timed("checkpoint_interval_s", failures(&FailureCost::checkpoint_interval_s), kFailures, 34,
             "checkpoint", "s",
             "Work between two checkpoints: the scenario's, or the interval with the least expected time."),
       timed(
-          "effective_fraction", failures(&FailureCost::effective_fraction), kFailures, 32, "effective", "",
+          "effective_fraction", failures(&FailureCost::effective_fraction), kFailures, 35, "effective", "",
           "The share of the expected time that is work which is kept; the rest is checkpoints, restarts and "
           "lost work.",
           percent),
@@ -412,30 +436,30 @@ Values order() {
   };
   return {
       {"mean_reordering_iterations", mean,
-       Column{kOrder, 39, "reordered", "iterations",
+       Column{kOrder, 42, "reordered", "iterations",
               "Mean distance of a sample from the iteration that the seeded shuffle puts it in. Only "
               "strategies that form whole iterations reorder samples; others shuffle packs.",
               number(mean, quantity)}},
       {"largest_reordering_iterations", of(&Run::reordering, &Reordering::largest_iterations),
-       Column{kOrder, 40, "at most", "iterations", "The largest such distance of any sample.", largest_text}},
+       Column{kOrder, 43, "at most", "iterations", "The largest such distance of any sample.", largest_text}},
   };
 }
 
 Values data() {
   return {
       data_count("dropped_samples", &DataCounts::dropped_samples),
-      data_tokens("dropped_tokens", &DataCounts::dropped_tokens, 15, "dropped",
+      data_tokens("dropped_tokens", &DataCounts::dropped_tokens, 18, "dropped",
                   "Tokens never trained: over-long samples left out, and packs left out of last iterations. "
                   "All epochs."),
       data_count("empty_samples", &DataCounts::empty_samples),
       data_count("truncated_samples", &DataCounts::truncated_samples),
-      data_tokens("truncated_tokens", &DataCounts::truncated_tokens, 16, "cut off",
+      data_tokens("truncated_tokens", &DataCounts::truncated_tokens, 19, "cut off",
                   "Tokens cut off over-long samples. All epochs."),
       data_count("split_samples", &DataCounts::split_samples),
       data_count("own_pack_samples", &DataCounts::own_pack_samples),
-      data_tokens("padded_tokens", &DataCounts::padded_tokens, 18, "padded",
+      data_tokens("padded_tokens", &DataCounts::padded_tokens, 21, "padded",
                   "Padding tokens computed. All epochs."),
-      data_tokens("repeated_tokens", &DataCounts::repeated_tokens, 17, "repeated",
+      data_tokens("repeated_tokens", &DataCounts::repeated_tokens, 20, "repeated",
                   "Tokens trained more than once an epoch to fill last iterations. All epochs."),
       data_count("trained_tokens", &DataCounts::trained_tokens),
       data_count("largest_iteration_tokens", &DataCounts::largest_iteration_tokens),
@@ -454,7 +478,7 @@ bool is_shown(const RunValue& value, const Report& report) {
   const Column& column = *value.column;
   if (column.group == kVariability) return report.manifest.variability.any();
   if (column.group == kFailures) return report.manifest.failures.has_value();
-  if (table_of(column) == RunTable::use_and_cost) {
+  if (column.group == kWhole || table_of(column) == RunTable::use_and_cost) {
     return std::ranges::any_of(report.runs, [&](const Run& run) {
       return !std::holds_alternative<std::monostate>(value.value(run));
     });
@@ -495,7 +519,7 @@ std::span<const RunValue> run_values() {
   static const Values kValues = [] {
     Values all;
     for (Values part : {names(), schedule_and_balance(), times(), use(), cost(), comparisons(), mixture(),
-                        planning_and_failures(), shares(), order(), data()})
+                        whole_runs(), planning_and_failures(), shares(), order(), data()})
       std::ranges::move(part, std::back_inserter(all));
     return all;
   }();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "models/plan/plan_text.hpp"
+#include "reports/tables/comparable_runs.hpp"
 #include "reports/text/numbers.hpp"
 
 namespace packsim {
@@ -66,7 +67,7 @@ std::vector<ShownGroup> shown_groups(const StrategyResult& run) {
 }
 
 std::string memory_text(const PlannedGroup& group) {
-  const std::string used = formats_detail::gibibytes_used(group.peak_memory_bytes, group.gpu_memory_bytes);
+  const std::string used = formats_detail::memory_need(group);
   return group.verdict == MemoryVerdict::may_not_fit ? used + ", may not fit" : used;
 }
 

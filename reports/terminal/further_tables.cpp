@@ -114,6 +114,7 @@ std::string job_text(const Report& report, int width_columns) {
                               manifest.hardware));
   if (manifest.level == "op") line("level", "op: exchanges and transfers share links");
   if (manifest.variability.any()) line("variability", variability_text(manifest.variability));
+  if (manifest.beside_steps) line("beside steps", beside_steps_text(*manifest.beside_steps));
   if (manifest.failures) line("failures", failures_text(*manifest.failures));
   return text;
 }

@@ -66,6 +66,10 @@ std::string quantity(double value) {
   return three_digits(value);
 }
 
+std::string interval_note(double low, double high) {
+  return low > 0 ? fmt::format(" (90%: {} to {})", quantity(low), quantity(high)) : "";
+}
+
 std::string gibibytes(double size_bytes) {
   return fmt::format("{:.1f}", size_bytes / kGibibyte);
 }

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <string_view>
+#include <vector>
+
 #include "reports/text/numbers.hpp"
 
 namespace packsim::formats_detail {
@@ -18,6 +21,28 @@ std::string variability_text(const Variability& variability) {
   for (const SlowRank& slow : variability.slow_ranks)
     text += fmt::format("; GPU {} takes {} times as long", slow.rank, slow.factor);
   return text + fmt::format("; seed {}", variability.seed);
+}
+
+std::string beside_steps_text(const BesideSteps& beside) {
+  std::vector<std::string> parts;
+  const auto add = [&](std::string_view what, double time_s) {
+    if (time_s > 0) parts.push_back(fmt::format("{} {} s", what, quantity(time_s)));
+  };
+  add("start-up", beside.startup_s);
+  add("first steps", beside.first_steps_s);
+  add("waits for data of each iteration", beside.data_wait_s);
+  if (const auto& evaluation = beside.evaluation) {
+    const std::string size = evaluation->duration_s
+                                 ? fmt::format("{} s", quantity(*evaluation->duration_s))
+                                 : token_count(static_cast<std::int64_t>(evaluation->tokens)) + " tokens";
+    parts.push_back(
+        fmt::format("evaluation of {} every {}", size, counted(evaluation->every_iterations, "iteration")));
+  }
+  if (const auto& checkpoints = beside.checkpoints)
+    parts.push_back(fmt::format("{} s for a checkpoint every {}", quantity(checkpoints->blocking_s),
+                                counted(checkpoints->every_iterations, "iteration")));
+  add("end", beside.finish_s);
+  return parts.empty() ? "nothing" : fmt::format("{}", fmt::join(parts, "; "));
 }
 
 std::string failures_text(const FailureModel& model) {

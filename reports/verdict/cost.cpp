@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "reports/text/numbers.hpp"
 #include "reports/verdict/sentences.hpp"
@@ -8,19 +11,39 @@
 namespace packsim::formats_detail {
 namespace {
 
-std::string interval_text(double low, double high) {
-  return low > 0 ? fmt::format(" (90%: {} to {})", quantity(low), quantity(high)) : "";
-}
-
 std::string money_text(const StrategyResult& best) {
   if (!best.cost || !best.cost->money) return "";
   return fmt::format(" Money: {}{}.", quantity(*best.cost->money),
-                     interval_text(best.cost->money_low.value_or(0), best.cost->money_high.value_or(0)));
+                     interval_note(best.cost->money_low.value_or(0), best.cost->money_high.value_or(0)));
 }
 
-// The plans that a run waits for, and failures, make it cost more than the simulated GPU-days.
+// "start-up and evaluation"
+std::string parts_text(const WholeRun& run) {
+  std::vector<std::string_view> parts;
+  for (const auto& [what, time_s] : {std::pair("start-up", run.startup_s),
+                                     {"first steps", run.first_steps_s},
+                                     {"waits for data", run.data_wait_s},
+                                     {"evaluation", run.evaluation_s},
+                                     {"checkpoints", run.checkpoint_s},
+                                     {"the end", run.finish_s}}) {
+    if (time_s > 0) parts.emplace_back(what);
+  }
+  if (parts.empty()) return "nothing beside steps";
+  const std::string_view last = parts.back();
+  parts.pop_back();
+  return parts.empty() ? std::string(last) : fmt::format("{} and {}", fmt::join(parts, ", "), last);
+}
+
+// What a run takes beside its steps, the plans that it waits for, and failures, make it cost more than the
+// simulated GPU-days.
 std::string surcharge_text(const StrategyResult& best) {
   std::string text;
+  if (best.whole) {
+    text += fmt::format(
+        " With {}: {} GPU-days{}, {} h", parts_text(*best.whole), quantity(best.whole->gpu_days),
+        interval_note(best.whole->gpu_days_low, best.whole->gpu_days_high), quantity(best.whole->wall_hours));
+    text += best.whole->money ? fmt::format(", money {}.", quantity(*best.whole->money)) : ".";
+  }
   if (best.planning)
     text += fmt::format(" With waits for plans: {} GPU-days.", quantity(best.planning->gpu_days));
   if (!best.failures) return text;
@@ -37,7 +60,7 @@ std::string cost_sentence(const StrategyResult& best) {
   const RunTimes& times = *best.times;
   std::string text =
       fmt::format("{} GPU-days{}, {} h of wall time", quantity(times.gpu_days),
-                  interval_text(times.gpu_days_low, times.gpu_days_high), quantity(times.wall_hours));
+                  interval_note(times.gpu_days_low, times.gpu_days_high), quantity(times.wall_hours));
   if (times.utilisation.mfu_fraction)
     text += fmt::format(", MFU {}", percent(*times.utilisation.mfu_fraction));
   if (best.bound && best.bound->above_fraction)

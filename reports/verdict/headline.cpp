@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "experiment/results/misfit.hpp"
+#include "files/shell_quoted.hpp"
 #include "files/text/printable.hpp"
 #include "models/plan/plan_text.hpp"
 #include "reports/tables/comparable_runs.hpp"
@@ -31,24 +33,37 @@ std::string data_caveat(const StrategyResult& fast, const StrategyResult* other)
   return caveats.empty() ? "." : fmt::format(", but it {}.", fmt::join(caveats, " and "));
 }
 
-// Returns the run that lacks least memory of those that do not fit; empty if every run failed.
-std::string nearest_to_fitting(const Report& report) {
-  const StrategyResult* nearest = nullptr;
-  for (const StrategyResult& run : report.runs) {
-    const std::optional<double> excess = memory_excess_bytes(run);
-    if (!excess || run.failure) continue;
-    if (nearest == nullptr || *excess < *memory_excess_bytes(*nearest)) nearest = &run;
-  }
+// What makes the run fit that comes nearest to it.
+std::string fitting_sentence(const Report& report) {
+  const std::optional<FittingSearch>& search = report.fitting;
+  if (!search) return " `packsim advise` simulates what would make it fit.";
+  if (!search->found)
+    return fmt::format(" None of {} makes {} fit by itself; `packsim advise` also simulates two together.",
+                       counted(search->n_tried, "change"), printable_name(search->strategy));
+  const FittingChange& change = *search->found;
+  std::string settings;
+  for (const std::string& setting : change.settings) settings += " --set " + printable(shell_quoted(setting));
+  return fmt::format(" With {} it fits and takes {} GPU-days{}{}:{}", change.what, quantity(change.gpu_days),
+                     interval_note(change.gpu_days_low, change.gpu_days_high),
+                     change.trains_asked_job ? "" : ", though it trains another job than was asked for",
+                     settings);
+}
+
+// How much of a GPU's memory no shorter packs would free.
+std::string states_text(const PlannedGroup& group) {
+  if (scarcest_memory(group).is_host) return "";
+  const MemoryPeak& memory = group.memory;
+  return fmt::format("; weights, gradients and optimizer take {} GiB of it",
+                     gibibytes(memory.weights_bytes + memory.gradients_bytes + memory.optimizer_bytes));
+}
+
+std::string nearest_text(const Report& report) {
+  const StrategyResult* nearest = nearest_to_fitting(report);
   if (nearest == nullptr) return "";
-  const auto largest = std::ranges::max_element(nearest->groups, {}, &PlannedGroup::peak_memory_bytes);
-  return fmt::format(
-      "{} comes nearest, with {}: its {}; weights, gradients and optimizer take {} GiB of it. "
-      "`packsim "
-      "advise` simulates what would make it fit.",
-      printable_name(nearest->name), searched_plan_text(plan_of_group(nearest->plan, *largest)),
-      memory_excess(*nearest),
-      gibibytes(largest->memory.weights_bytes + largest->memory.gradients_bytes +
-                largest->memory.optimizer_bytes));
+  const PlannedGroup& group = *largest_misfit(*nearest);
+  return fmt::format(" {} comes nearest, with {}: its {}{}.{}", printable_name(nearest->name),
+                     searched_plan_text(plan_of_group(nearest->plan, group)), memory_excess(*nearest),
+                     states_text(group), fitting_sentence(report));
 }
 
 }  // namespace
@@ -58,7 +73,7 @@ std::string no_best_headline(const Report& report) {
   if (std::ranges::all_of(report.runs, [](const StrategyResult& run) { return run.failure.has_value(); }))
     return "Every run failed; the reasons are below the table.";
   if (std::ranges::none_of(report.runs, &StrategyResult::feasible))
-    return "No plan fits in GPU memory. " + nearest_to_fitting(report);
+    return "No plan fits in memory." + nearest_text(report);
   const auto first = std::ranges::find_if(report.runs, has_time);
   if (first == report.runs.end()) return "No run has an iteration, so nothing is trained.";
   return fmt::format("There is no best plan, because no run trains the job that was asked for. {}: {}{}",

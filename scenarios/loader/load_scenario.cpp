@@ -368,6 +368,8 @@ Scenario read_scenario(JsonReader reader, const std::string& folder, const DataP
   const int most_gpus = cluster.good ? cluster.value.n_gpus() : kMostGpus;
   scenario.variability = read_variability(reader.optional_object("variability"), scenario.seed, most_gpus);
   scenario.failures = read_failures(reader.optional_object("failures"), context);
+  scenario.beside_steps =
+      read_beside_steps(reader.optional_object("beside_steps"), context, reader.has("failures"));
   scenario.strategies = read_strategies(reader, scenario.seed, context);
   read_what_if(reader.optional_object("what_if"), scenario);
   scenario.baseline = read_baseline(reader, scenario.strategies);

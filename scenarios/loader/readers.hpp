@@ -77,9 +77,33 @@ struct PlanContext {
   bool has_mixture = false;                    ///< whether the scenario has "mixing"
 };
 
+/// Refuses a key where another one says it all.
+void refuse_beside(JsonReader& reader, std::string_view other, std::string_view key);
+/// Whether to read the first of two keys that say the same in two ways: if it is there, or neither is.
+/// Refuses both together.
+bool is_first_key(JsonReader& reader, std::string_view first, std::string_view second);
+
+/// The most seconds that a scenario says of anything.
+inline constexpr double kMostSeconds = 1e9;
+
+/// How a checkpoint is written.
+struct CheckpointWrite {
+  double write_s = 0;
+  double blocking_fraction = 1;       ///< FailureModel::checkpoint_blocking_fraction
+  std::optional<double> load_s = {};  ///< to read it again, where that follows from its size
+
+  double blocking_s() const { return blocking_fraction * write_s; }
+};
+
+/// The keys of "checkpoint" that say how one is written. context: the model that it holds.
+CheckpointWrite read_checkpoint_write(JsonReader& reader, const PlanContext& context);
 /// "failures": nothing of a silent reader. context: the cluster whose nodes fail, and the model that a
 /// checkpoint holds.
 std::optional<FailureModel> read_failures(JsonReader reader, const PlanContext& context);
+/// "beside_steps": nothing of a silent reader. has_failures: whether the scenario has failures, whose
+/// checkpoints are counted with them.
+std::optional<BesideSteps> read_beside_steps(JsonReader reader, const PlanContext& context,
+                                             bool has_failures);
 /// The members "packing" and "strategies" of a scenario.
 std::vector<StrategySpec> read_strategies(JsonReader& scenario, std::uint32_t seed,
                                           const PlanContext& context);

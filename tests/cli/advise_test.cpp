@@ -164,7 +164,7 @@ TEST_CASE("for a plan that does not fit, the advice is what makes it fit", "[pla
   CHECK(found["limits"].empty());  // which need no memory
   const ProgramRun text =
       run_shell(folder, "packsim advise s.json --quiet; packsim advise s.json 2>/dev/null");
-  CHECK_THAT(text.out, Contains("isf does not fit in GPU memory. These changes make it fit"));
+  CHECK_THAT(text.out, Contains("isf does not fit in memory. These changes make it fit"));
 
   // Twice the memory alone is not enough for 70B on 16 GPUs, nor is any other change.
   write_text(folder / "s.json", scenario("llama3.1-70b", 2, R"(

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "files/version.hpp"
+#include "reports/text/numbers.hpp"
 #include "tests/cli/program.hpp"
 #include "tests/shipped_data.hpp"
 
@@ -110,6 +111,41 @@ TEST_CASE("the scenario's own cluster is recommended with all that the scenario 
     if (gpu_days > 0) CHECK(best["times"]["gpu_days"] == gpu_days);
     gpu_days = best["times"]["gpu_days"];
   }
+}
+
+TEST_CASE("a deadline counts what a run takes beside its steps, and sweep and page count it too") {
+  const ScenarioFolder folder;
+  const auto answer = [&](const std::string& startup) {
+    const ProgramRun run = run_shell(
+        folder,
+        "packsim recommend s.json --gpus h100-sxm-80gb=2.5 --nodes 1 --deadline 9h --out answer --quiet "
+        "--force --set beside_steps.startup_s=" +
+            startup);
+    INFO(run.err);
+    REQUIRE(run.exit_code == 0);
+    return json::parse(read_text(folder / "answer/recommendation.json"));
+  };
+  const json short_start = answer("3600");
+  REQUIRE(short_start["best"].is_number());
+  const json best = short_start["candidates"][short_start["best"].get<std::size_t>()];
+  const ProgramRun compare = run_shell(folder, "packsim compare answer/scenario.json --json --quiet --out r");
+  for (const json& run : json::parse(compare.out)["runs"]) {
+    if (run["name"] != best["strategy"]) continue;
+    CHECK(run["startup_s"] == 3600);
+    CHECK(run["whole_wall_hours"] == run["wall_hours"].get<double>() + 1);
+    CHECK(best["times"]["wall_hours"] == run["whole_wall_hours"]);
+    CHECK(best["times"]["gpu_days"] == run["whole_gpu_days"]);
+    CHECK(best["times"]["gpu_days_high"].get<double>() == Approx(run["whole_gpu_days_high"].get<double>()));
+    CHECK(best["times"]["money"].get<double>() == Approx(run["whole_cost"].get<double>()));
+  }
+  // One hour of 8 GPUs at 2.5 is 20: the cheapest point is as dear as the answer.
+  const ProgramRun sweep =
+      run_shell(folder, "packsim sweep answer/scenario.json --vary cluster.nodes=1 --vary strategy=" +
+                            best["strategy"].get<std::string>() + " --out s.db");
+  INFO(sweep.err);
+  REQUIRE(sweep.exit_code == 0);
+  CHECK_THAT(sweep.out, Contains(packsim::formats_detail::quantity(best["times"]["money"].get<double>())));
+  CHECK(answer("36000")["best"].is_null());  // ten hours
 }
 
 TEST_CASE("a time limit ends the search with what is known by then") {

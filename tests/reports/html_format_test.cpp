@@ -118,7 +118,7 @@ TEST_CASE("figures without data are left out instead of drawn empty") {
   for (const char* chart : {"gpu_days", "time_parts", "lengths", "step_times"}) {
     CHECK_FALSE(contains(html, "data-chart=\"" + std::string(chart)));
   }
-  CHECK(contains(html, "does not fit in GPU memory: group 128K needs 89.4 of 74.5 GiB"));
+  CHECK(contains(html, "does not fit in memory: group 128K needs 89.4 of 74.5 GiB"));
   CHECK_FALSE(contains(html.substr(0, html.find("<script type=\"module\">")), ">nan<"));
 }
 

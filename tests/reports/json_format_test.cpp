@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "example_report.hpp"
+#include "reports/formats/terminal_format.hpp"
+#include "reports/verdict/verdict.hpp"
 
 using namespace packsim;
 using OrderedJson = nlohmann::ordered_json;
@@ -25,7 +27,9 @@ TEST_CASE("report.json keeps its keys and their order, timings last") {
   const OrderedJson written = OrderedJson::parse(to_json(example_report()));
   CHECK(written["format"] == 3);
   CHECK(keys(written) == std::vector<std::string>{"format", "manifest", "lengths", "mixture", "baseline",
-                                                  "bounds", "runs", "timings"});
+                                                  "verdict", "bounds", "runs", "timings"});
+  CHECK(keys(written["verdict"]) == std::vector<std::string>{"advised", "best", "decision", "headline",
+                                                             "doubts", "not_compared", "fitting"});
   CHECK(keys(written["runs"][0]) == std::vector<std::string>{"name",
                                                              "strategy",
                                                              "order",
@@ -73,6 +77,17 @@ TEST_CASE("report.json keeps its keys and their order, timings last") {
                                                              "gpu_days_without_variability",
                                                              "rewards_gpu_days",
                                                              "gpu_days_with_rewards",
+                                                             "whole_gpu_days",
+                                                             "whole_gpu_days_low",
+                                                             "whole_gpu_days_high",
+                                                             "whole_wall_hours",
+                                                             "whole_cost",
+                                                             "startup_s",
+                                                             "first_steps_s",
+                                                             "data_wait_s",
+                                                             "evaluation_s",
+                                                             "checkpoint_s",
+                                                             "finish_s",
                                                              "planning_exposed_s",
                                                              "gpu_days_with_planning",
                                                              "gpu_days_with_failures",
@@ -134,7 +149,8 @@ TEST_CASE("report.json keeps its keys and their order, timings last") {
         std::vector<std::string>{"capacity_tokens", "sp_degree", "cp_degree", "gc_layers", "zero_stage",
                                  "n_dp_ranks", "micro_batches_per_rank", "packs", "iterations", "feasible",
                                  "memory_verdict", "memory_error", "peak_memory_bytes",
-                                 "allocated_memory_bytes", "gpu_memory_bytes", "memory"});
+                                 "allocated_memory_bytes", "gpu_memory_bytes", "host_memory_bytes",
+                                 "memory"});
   CHECK(keys(written["timings"]) == std::vector<std::string>{"total_s", "peak_memory_bytes", "runs"});
 }
 
@@ -245,6 +261,8 @@ TEST_CASE(
   const OrderedJson nothing = OrderedJson::parse(to_json(example_report()));
   CHECK(nothing["manifest"]["variability"].is_null());
   CHECK(nothing["manifest"]["failures"].is_null());
+  CHECK(nothing["manifest"]["beside_steps"].is_null());
+  CHECK(nothing["runs"][0]["whole_gpu_days"].is_null());
   for (const char* key : {"gpu_days_without_variability", "gpu_days_with_failures", "effective_fraction"})
     CHECK(nothing["runs"][0][key].is_null());
 
@@ -260,6 +278,26 @@ TEST_CASE(
   CHECK(report["runs"][1]["expected_failures"] == 0.25);
   // No end is to be expected of the first run.
   CHECK(report["runs"][0]["gpu_days_with_failures"].is_null());
+}
+
+TEST_CASE("what a run takes beside its steps is in the manifest, the whole run, and the verdict") {
+  Report report = example_report();
+  report.manifest.beside_steps = BesideSteps{
+      .startup_s = 600,
+      .evaluation = BesideSteps::Evaluation{.every_iterations = 50, .duration_s = {}, .tokens = 2000}};
+  report.runs[1].whole =
+      WholeRun{.startup_s = 600, .evaluation_s = 30, .wall_hours = 12.2, .gpu_days = 4.06, .money = 243.6};
+  const OrderedJson written = OrderedJson::parse(to_json(report));
+  CHECK(written["manifest"]["beside_steps"].dump() ==
+        R"({"startup_s":600.0,"first_steps_s":0.0,"data_wait_s":0.0,)"
+        R"("evaluation":{"every_iterations":50,"duration_s":null,"tokens":2000.0},)"
+        R"("checkpoint":null,"finish_s":0.0})");
+  CHECK(written["runs"][1]["whole_gpu_days"] == 4.06);
+  CHECK(written["runs"][1]["evaluation_s"] == 30);
+  CHECK_THAT(verdict(report).cost,
+             Catch::Contains(" With start-up and evaluation: 4.06 GPU-days, 12.2 h, money 244."));
+  CHECK_THAT(to_terminal(report, {.wide = true}),
+             Catch::Contains("start-up 600 s; evaluation of 2.00k tokens every 50 iterations"));
 }
 
 TEST_CASE("numbers are written in the shortest form that reads back the same") {

@@ -155,9 +155,9 @@ too big       OOM  OOM       OOM      OOM     OOM   OOM   OOM    OOM  0.250
 
 WARNING no step had ZeRO 2
 isf, hbp: 2 samples over-long and left out, 300k tokens never trained.
-* the baseline; OOM: does not fit in GPU memory.
-too big does not fit in GPU memory: group 128K needs 89.4 of 74.5 GiB (14.9 GiB
-  too much).
+* the baseline; OOM: does not fit in memory.
+too big does not fit in memory: group 128K needs 89.4 of 74.5 GiB (14.9 GiB too
+  much).
 )");
 }
 

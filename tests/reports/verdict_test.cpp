@@ -11,6 +11,7 @@
 using namespace packsim;
 using namespace packsim_test;
 using Catch::Contains;
+using Catch::EndsWith;
 using Catch::StartsWith;
 
 namespace {
@@ -175,10 +176,34 @@ TEST_CASE("if nothing fits, the run that lacks the least memory is named") {
   report.runs[1].groups[0].memory = {.weights_bytes = 10e9, .gradients_bytes = 10e9, .optimizer_bytes = 20e9};
   // 90e9 bytes are 83.8 GiB, 80e9 are 74.5 GiB, 40e9 are 37.3 GiB.
   CHECK(verdict(report).headline ==
-        "No plan fits in GPU memory. hbp comes nearest, with ZeRO 1: its group 128K needs 83.8 of 74.5 GiB "
+        "No plan fits in memory. hbp comes nearest, with ZeRO 1: its group 128K needs 83.8 of 74.5 GiB "
         "(9.3 GiB too "
         "much); weights, gradients and optimizer take 37.3 GiB of it. `packsim advise` simulates what would "
         "make it fit.");
+  report.fitting = {.strategy = "hbp", .n_tried = 12, .found = {}};
+  CHECK_THAT(
+      verdict(report).headline,
+      EndsWith("of it. None of 12 changes makes hbp fit by itself; `packsim advise` also simulates two "
+               "together."));
+  report.fitting->found = {.what = "4 nodes in place of 2",
+                           .settings = {"cluster.nodes=4"},
+                           .gpu_days = 2.5,
+                           .gpu_days_low = 2,
+                           .gpu_days_high = 3};
+  CHECK_THAT(
+      verdict(report).headline,
+      EndsWith("of it. With 4 nodes in place of 2 it fits and takes 2.50 GPU-days (90%: 2.00 to 3.00): --set "
+               "cluster.nodes=4"));
+  // On the host it lacks 1.5 times what there is, on the GPU 1.125 times.
+  report.runs[1].groups[0].memory.host_bytes = 1.5 * 512 * 1024.0 * 1024 * 1024;
+  report.runs[1].groups[0].host_memory_bytes = 512 * 1024.0 * 1024 * 1024;
+  report.runs[1].plan.offload.optimizer = true;
+  report.runs.erase(report.runs.begin());
+  CHECK_THAT(
+      verdict(report).headline,
+      StartsWith(
+          "No plan fits in memory. hbp comes nearest, with ZeRO 1, optimizer in host memory: its group "
+          "128K needs 768.0 of 512.0 GiB of a node's host memory (256.0 GiB too much). With"));
   for (StrategyResult& run : report.runs) run.failure = "no room";
   CHECK(verdict(report).headline == "Every run failed; the reasons are below the table.");
   report.runs.clear();

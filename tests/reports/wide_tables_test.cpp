@@ -39,8 +39,7 @@ TEST_CASE("a run that does not fit shows OOM for its times and by how much memor
   const std::string text = to_terminal(report, kWide);
   CHECK(holds(lines_from(text, "too big ")[0], "OOM"));
   // 96e9 bytes are 89.4 GiB, 80e9 are 74.5 GiB.
-  CHECK(holds(text,
-              "too big does not fit in GPU memory: group 128K needs 89.4 of 74.5 GiB (14.9 GiB too much)"));
+  CHECK(holds(text, "too big does not fit in memory: group 128K needs 89.4 of 74.5 GiB (14.9 GiB too much)"));
   CHECK_FALSE(holds(text, "nan"));
 }
 

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "models/plan/plan_key.hpp"
+#include "scenarios/search_space/search_dimensions.hpp"
 #include "tests/paths.hpp"
 
 using namespace packsim;
@@ -40,5 +41,14 @@ TEST_CASE("docs/scenarios.md has a row for each key of a plan") {
     const bool has_rows = page.str().find(rows) != std::string::npos;
     CHECK(has_rows);
     if (!has_rows) std::cout << "docs/scenarios.md should have:\n" << rows;
+  }
+}
+
+TEST_CASE("A text of a searched plan says every key that a search may set") {
+  for (const SearchDimension* dimension : kSearchDimensions) {
+    CAPTURE(dimension->plan_key);
+    const PlanKey* key = find_plan_key(dimension->plan_key);
+    REQUIRE(key != nullptr);
+    CHECK(key->is_searched);
   }
 }

@@ -97,5 +97,39 @@ TEST_CASE("a checkpoint's size follows from the model, and its times from a band
   CHECK(failures_of(rate + R"("checkpoint": {"bandwidth_bytes_per_s": 1e10}, )" + kRestart).load_s == 90);
 }
 
+TEST_CASE("what a run takes beside its steps is read, and nothing is assumed") {
+  CHECK_FALSE(load_with(R"("seed": 7)").beside_steps);
+  const BesideSteps none = load_with(R"("beside_steps": {})").beside_steps.value();
+  CHECK(none.startup_s + none.first_steps_s + none.data_wait_s + none.finish_s == 0);
+  CHECK_FALSE(none.evaluation);
+  CHECK_FALSE(none.checkpoints);
+  const BesideSteps all = load_with(R"("beside_steps": {"startup_s": 1, "first_steps_s": 2, "data_wait_s": 3,
+      "finish_s": 4, "evaluation": {"every_iterations": 5, "tokens": 6},
+      "checkpoint": {"every_iterations": 7, "write_s": 80, "blocking_fraction": 0.1}})")
+                              .beside_steps.value();
+  CHECK(all.startup_s == 1);
+  CHECK(all.first_steps_s == 2);
+  CHECK(all.data_wait_s == 3);
+  CHECK(all.finish_s == 4);
+  CHECK(all.evaluation->every_iterations == 5);
+  CHECK(all.evaluation->tokens == 6);
+  CHECK_FALSE(all.evaluation->duration_s);
+  CHECK(all.checkpoints->every_iterations == 7);
+  CHECK(all.checkpoints->blocking_s == Approx(8));  // a tenth of 80
+}
+
+TEST_CASE("spot nodes are taken back on top of failures, or alone") {
+  const std::string rest = R"(, "checkpoint": {"write_s": 20}, )" + kRestart;
+  const FailureModel alone = failures_of(R"("spot_mtbf_hours": 24)" + rest);
+  CHECK(alone.unit_mtbf_h == Approx(24));
+  CHECK(alone.unit_gpus == 8);
+  // A node of 8 GPUs fails every 800 / 8 = 100 h, and is taken back every 25: 1/100 + 1/25 = 1/20.
+  const FailureModel both = failures_of(R"("mtbf_hours": 800, "unit": "gpu", "spot_mtbf_hours": 25)" + rest);
+  CHECK(both.unit_mtbf_h == Approx(20));
+  CHECK(both.unit_gpus == 8);
+  const FailureModel node = failures_of(R"("mtbf_hours": 100, "unit": "node", "spot_mtbf_hours": 25)" + rest);
+  CHECK(node.unit_mtbf_h == Approx(20));
+}
+
 }  // namespace
 }  // namespace packsim

@@ -61,6 +61,10 @@ class JsonReader {
   std::vector<std::string> words(std::string_view key, const std::vector<std::string>& names);
   /// A finite number in [low, high]; `instead`: the key that could stand in its place, for the message.
   double number(std::string_view key, double low, double high = kNoLimit, std::string_view instead = {});
+  /// The same, or the fallback if the key is missing.
+  double number_or(std::string_view key, double low, double high, double fallback) {
+    return value(key) == nullptr ? fallback : number(key, low, high);
+  }
   /// A finite number above 0.
   double positive(std::string_view key);
   std::optional<double> optional_positive(std::string_view key);

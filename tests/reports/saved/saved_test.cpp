@@ -195,7 +195,7 @@ TEST_CASE("Runs that cannot be explained are refused by name") {
   CHECK_THROWS_WITH(explain(read, "wide", "isf"),
                     path +
                         ": expected a run that has a time (isf, hbp), got wide, "
-                        "which does not fit in GPU memory");
+                        "which does not fit in memory");
   CHECK_THROWS_WITH(explain(read, "isf", "broken"), Contains("got broken, which failed: no solver"));
   CHECK_THROWS_WITH(explain(read, "isf", "empty"), Contains("got empty, which trains no iteration"));
 }

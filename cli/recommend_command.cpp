@@ -44,6 +44,7 @@ struct RecommendArguments {
   ScenarioArgument scenario;
   DataOptions data;
   std::vector<std::string> gpus;  // as cluster_offers() reads them
+  std::string prices;             // file; empty: none
   std::vector<int> nodes;
   std::string deadline;
   std::string budget;
@@ -61,7 +62,7 @@ struct RecommendArguments {
 
 // The scenario's GPUs are the offer if none is given.
 Question question_of(const RecommendArguments& arguments, std::vector<ClusterOffer> offers,
-                     const CommandContext& context) {
+                     const PriceList* list, const CommandContext& context) {
   Question question{.offers = std::move(offers), .node_counts = arguments.nodes, .limits = {}};
   if (question.offers.empty()) {
     const Scenario scenario = load_scenario(arguments.scenario, context);
@@ -83,6 +84,13 @@ Question question_of(const RecommendArguments& arguments, std::vector<ClusterOff
     const Money money = money_of("--budget", arguments.budget);
     question.limits.budget = money.amount;
     question.currency = money.currency;
+  }
+  if (list != nullptr) {
+    question.price_source = fmt::format("{}, {}", list->source, list->date);
+    if (question.currency.empty()) question.currency = list->currency;
+    if (!list->currency.empty() && question.currency != list->currency)
+      throw std::invalid_argument(fmt::format("--budget: expected {}, in which the prices of {} are, got {}",
+                                              list->currency, quote(arguments.prices), question.currency));
   }
   if (arguments.most_gpus > 0) question.limits.most_gpus = arguments.most_gpus;
   const bool is_open =
@@ -180,7 +188,11 @@ void refuse_data_options(const CLI::App& command, const std::string& scenario) {
 }
 
 void run_recommend(const CLI::App& command, RecommendArguments arguments, const CommandContext& context) {
-  const std::vector<ClusterOffer> offers = cluster_offers(arguments.gpus, {.root = context.data_root});
+  std::optional<PriceList> list;
+  if (!arguments.prices.empty()) list = load_price_list(arguments.prices);
+  const PriceList* const prices = list ? &*list : nullptr;
+  const std::vector<ClusterOffer> offers =
+      cluster_offers(arguments.gpus, prices, {.root = context.data_root});
   const bool has_data = is_data(arguments.scenario.path, arguments.data);
   if (has_data) {
     require_model_and_gpus(arguments.data, offers);
@@ -188,7 +200,7 @@ void run_recommend(const CLI::App& command, RecommendArguments arguments, const 
     refuse_data_options(command, arguments.scenario.path);
   }
   // Before data are measured, which may take long.
-  const Question question = question_of(arguments, offers, context);
+  const Question question = question_of(arguments, offers, prices, context);
   if (has_data && arguments.out.empty()) arguments.out = "packsim-recommendation";
   expect_outputs(arguments, has_data, context);
   if (has_data) {
@@ -252,6 +264,10 @@ void add_recommend_command(CLI::App& app, const CommandContext& context) {
       "--gpus", arguments->gpus,
       "What may be booked, with the price of a GPU-hour: 8xH100=2.5,16xH100=2.5, or TYPE=PRICE "
       "... (packsim list clusters) in every number of nodes; default: the scenario's");
+  command->add_option(
+      "--prices", arguments->prices,
+      "File with the price of a GPU-hour of each type, its terms, source and date, in place of "
+      "prices in --gpus (packsim schema prices)");
   command->add_option("--model", arguments->data.model,
                       "With data: shipped model, model file or Hugging Face config.json");
   command->add_option("--tokenizer", arguments->data.tokenizer,

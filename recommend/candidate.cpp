@@ -3,17 +3,41 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <tuple>
 
 #include "reports/text/numbers.hpp"
 
 namespace packsim {
+
 const char* standing_name(Standing standing) {
   constexpr std::array<const char*, kNStandings> kNames = {"meets",        "misses",        "other_job",
                                                            "does_not_fit", "failed",        "refused",
                                                            "ruled_out",    "not_simulated", "not_reached"};
   return kNames.at(static_cast<std::size_t>(standing));
+}
+
+namespace {
+
+// Of a log-normal value, of whose distribution 95 % are below `high`.
+double chance_below(double limit, double value, double high) {
+  constexpr double kUpperEnd = 1.6449;  // standard deviations from the middle to the end of 90 %
+  if (high <= value) return value <= limit ? 1 : 0;
+  const double deviations = std::log(limit / value) / (std::log(high / value) / kUpperEnd);
+  return std::erfc(-deviations / std::sqrt(2.0)) / 2;
+}
+
+}  // namespace
+
+std::optional<double> chance_to_meet(const Limits& limits, const CandidateTimes& times) {
+  std::optional<double> chance;
+  if (limits.deadline_hours)
+    chance = chance_below(*limits.deadline_hours, times.wall_hours, times.wall_hours_high);
+  if (limits.budget && times.money)
+    chance = std::min(chance.value_or(1), chance_below(*limits.budget, *times.money, *times.money_high));
+  return chance;
 }
 
 void judge(const Limits& limits, Candidate& candidate) {

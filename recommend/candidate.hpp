@@ -64,6 +64,10 @@ struct Candidate {
   bool is_comparable() const { return standing == Standing::meets || standing == Standing::misses; }
 };
 
+/// How likely the times keep to the deadline and the budget, by their intervals, which are log-normal: errors
+/// make time and money larger together. None without such limits.
+std::optional<double> chance_to_meet(const Limits& limits, const CandidateTimes& times);
+
 /// Sorts out a candidate with times that trains the job that was asked for: meets, or misses and why.
 void judge(const Limits& limits, Candidate& candidate);
 

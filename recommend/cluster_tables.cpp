@@ -152,11 +152,6 @@ std::string table_with_reasons(const std::vector<Row>& rows, int width_columns) 
   return text;
 }
 
-// Parts of nodes are offers of their own.
-bool is_same_gpu(const ClusterOffer& one, const ClusterOffer& other) {
-  return one.type == other.type && one.gpu_hour_price == other.gpu_hour_price;
-}
-
 }  // namespace
 
 std::size_t n_clusters(const Recommendation& found) {
@@ -169,19 +164,20 @@ std::string cluster_tables(const Recommendation& found, int width_columns) {
   const std::vector<ClusterOffer>& offers = found.question.offers;
   for (std::size_t o = 0; o < offers.size(); ++o) {
     const ClusterOffer& offer = offers[o];
+    // Parts of nodes are offers of their own.
     if (std::any_of(offers.begin(), offers.begin() + static_cast<std::ptrdiff_t>(o),
-                    [&](const ClusterOffer& before) { return is_same_gpu(before, offer); }))
+                    [&](const ClusterOffer& before) { return before.has_same_gpus(offer); }))
       continue;
     std::vector<Row> rows = {{"GPUs", "strategy", "hours", "to", offer.gpu_hour_price ? "money" : "GPU-days",
                               "to", "efficiency", "limits"}};
     std::vector<ClusterKey> of_type;
     for (const ClusterKey& cluster : clusters) {
-      if (is_same_gpu(offers[cluster.offer], offer)) of_type.push_back(cluster);
+      if (offers[cluster.offer].has_same_gpus(offer)) of_type.push_back(cluster);
     }
     add_rows(found, of_type, rows);
     const std::string price =
         offer.gpu_hour_price ? fmt::format(", {} a GPU-hour", *offer.gpu_hour_price) : "";
-    text += "\n" + wrapped(printable(offer.type) + price, width_columns, 2);
+    text += "\n" + wrapped(printable(name_of(offer)) + price, width_columns, 2);
     text += table_with_reasons(rows, width_columns);
   }
   return text;

@@ -22,6 +22,10 @@ std::vector<int> usual_node_counts() {
   return {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128};
 }
 
+std::string name_of(const ClusterOffer& offer) {
+  return offer.term.empty() ? offer.type : fmt::format("{} ({})", offer.type, offer.term);
+}
+
 const std::vector<int>& node_counts_of(const Question& question, const ClusterOffer& offer) {
   return offer.node_counts.empty() ? question.node_counts : offer.node_counts;
 }
@@ -38,12 +42,13 @@ std::vector<std::string> mistakes_of(const Question& question) {
   for (const ClusterOffer& offer : question.offers) {
     if (offer.gpu_hour_price)
       expect(is_positive(*offer.gpu_hour_price),
-             fmt::format("gpus: {}: expected a price above 0, got {}", printable_name(offer.type),
+             fmt::format("gpus: {}: expected a price above 0, got {}", printable_name(name_of(offer)),
                          *offer.gpu_hour_price));
     const auto n_alike = std::ranges::count_if(question.offers, [&](const ClusterOffer& other) {
-      return other.type == offer.type && other.gpus_per_node == offer.gpus_per_node;
+      return name_of(other) == name_of(offer) && other.hardware == offer.hardware &&
+             other.gpus_per_node == offer.gpus_per_node;
     });
-    expect(n_alike == 1, fmt::format("gpus: {}: expected each type once", printable_name(offer.type)));
+    expect(n_alike == 1, fmt::format("gpus: {}: expected each type once", printable_name(name_of(offer))));
     const std::vector<int>& node_counts = node_counts_of(question, offer);
     expect(!node_counts.empty(), "nodes: expected at least one number, got none");
     for (const int nodes : node_counts)

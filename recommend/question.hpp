@@ -16,7 +16,20 @@ struct ClusterOffer {
   std::optional<int> gpus_per_node = {};
   /// The numbers of nodes to try, ascending; empty: the question's.
   std::vector<int> node_counts = {};
+  std::string term = {};  ///< of the price: "spot"; empty: not said
+  /// Mean hours until the provider takes a node back; none: it does not.
+  std::optional<double> spot_mtbf_hours = {};
+  std::string hardware = {};  ///< the hardware profile that prices its kernels; empty: as in the scenario
+
+  /// Whether it has the same GPUs on the same terms, in other numbers perhaps.
+  bool has_same_gpus(const ClusterOffer& other) const {
+    return type == other.type && gpu_hour_price == other.gpu_hour_price && term == other.term &&
+           hardware == other.hardware;
+  }
 };
+
+/// "h100-sxm-80gb" or, where the price has terms, "h100-sxm-80gb (spot)". Not escaped.
+std::string name_of(const ClusterOffer& offer);
 
 /// Which of the clusters that meet all limits is the best. Of equals, the other goal decides.
 enum class Goal {
@@ -40,7 +53,8 @@ struct Question {
   Goal goal = Goal::cheapest;
   /// Whether clusters are simulated that cannot be the answer.
   bool simulates_all = false;
-  std::string currency = {};  ///< of all money, to be shown behind it; empty: not said
+  std::string currency = {};      ///< of all money, to be shown behind it; empty: not said
+  std::string price_source = {};  ///< where prices come from, and when they held; empty: not said
 };
 
 /// The numbers of nodes to try with one of its offers.

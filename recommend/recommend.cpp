@@ -289,6 +289,9 @@ std::vector<std::string> settings_of(const ClusterOffer& offer, int nodes) {
   if (offer.gpus_per_node) settings.push_back(fmt::format("cluster.gpus_per_node={}", *offer.gpus_per_node));
   if (offer.gpu_hour_price)
     settings.push_back(fmt::format("cluster.gpu_hour_price={}", *offer.gpu_hour_price));
+  if (offer.spot_mtbf_hours)
+    settings.push_back(fmt::format("failures.spot_mtbf_hours={}", *offer.spot_mtbf_hours));
+  if (!offer.hardware.empty()) settings.push_back("hardware=" + nlohmann::json(offer.hardware).dump());
   return settings;
 }
 

@@ -27,9 +27,13 @@ Json question_json(const Question& question) {
   for (const ClusterOffer& offer : question.offers)
     offers.push_back({{"cluster_type", offer.type},
                       {"gpu_hour_price", optional_json(offer.gpu_hour_price)},
+                      {"term", offer.term.empty() ? Json() : Json(offer.term)},
+                      {"spot_mtbf_hours", optional_json(offer.spot_mtbf_hours)},
+                      {"hardware", offer.hardware.empty() ? Json() : Json(offer.hardware)},
                       {"gpus_per_node", optional_json(offer.gpus_per_node)},
                       {"nodes", node_counts_of(question, offer)}});
   return {{"gpus", offers},
+          {"price_source", question.price_source.empty() ? Json() : Json(question.price_source)},
           {"currency", question.currency.empty() ? Json() : Json(question.currency)},
           {"most_gpus", optional_json(question.limits.most_gpus)},
           {"deadline_hours", optional_json(question.limits.deadline_hours)},
@@ -39,7 +43,9 @@ Json question_json(const Question& question) {
 
 Json candidate_json(const Question& question, const Candidate& candidate) {
   const bool has_plan = !candidate.groups.empty();
-  return {{"cluster_type", question.offers[candidate.offer].type},
+  const ClusterOffer& offer = question.offers[candidate.offer];
+  return {{"cluster_type", offer.type},
+          {"term", offer.term.empty() ? Json() : Json(offer.term)},
           {"nodes", candidate.nodes},
           {"n_gpus", candidate.n_gpus},
           {"least_gpu_hours", candidate.least_gpu_hours > 0 ? Json(candidate.least_gpu_hours) : Json()},
@@ -49,6 +55,8 @@ Json candidate_json(const Question& question, const Candidate& candidate) {
           {"zero_stage", has_plan ? Json(candidate.groups.front().zero_stage) : Json()},
           {"groups", has_plan ? Json(groups_text(candidate.plan, candidate.groups)) : Json()},
           {"plan", has_plan ? run_plan_json(candidate.plan, candidate.groups) : Json()},
+          {"chance_to_meet",
+           candidate.times ? optional_json(chance_to_meet(question.limits, *candidate.times)) : Json()},
           {"times", times_json(candidate.times)}};
 }
 

@@ -92,7 +92,11 @@ struct PointColumns {
       .key = "@least_gpu_hours", .title = "GPU-hours of any schedule, at least", .unit = "h", .values = {}};
 
   void add(JsonReader& candidate) {
-    type.values.emplace_back(candidate.string("cluster_type"));
+    const ClusterOffer offer{
+        .type = candidate.string("cluster_type"),
+        .gpu_hour_price = {},
+        .term = candidate.has("term") ? candidate.nullable_string("term").value_or("") : ""};
+    type.values.emplace_back(name_of(offer));
     nodes.values.emplace_back(candidate.number("nodes", 0));
     zero.values.push_back(value_or_none(candidate.nullable_number("zero_stage")));
     groups.values.push_back(value_or_none(candidate.nullable_string("groups")));

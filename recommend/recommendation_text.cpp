@@ -25,7 +25,7 @@ constexpr std::size_t kMostRunnersUp = 3;
 
 std::string cluster_of(const Question& question, const Candidate& candidate) {
   return fmt::format("{} {} of {} ({} {})", candidate.nodes, candidate.nodes == 1 ? "node" : "nodes",
-                     printable_name(question.offers[candidate.offer].type), grouped(candidate.n_gpus),
+                     printable_name(name_of(question.offers[candidate.offer])), grouped(candidate.n_gpus),
                      candidate.n_gpus == 1 ? "GPU" : "GPUs");
 }
 
@@ -65,8 +65,8 @@ std::string change_of(double value, double base) {
   return fmt::format("{:+.1f}%", 100 * (value / base - 1));
 }
 
-const std::string& type_of(const Recommendation& found, const Candidate& candidate) {
-  return found.question.offers[candidate.offer].type;
+std::string type_of(const Recommendation& found, const Candidate& candidate) {
+  return name_of(found.question.offers[candidate.offer]);
 }
 
 // The next best, with the best of every other type of GPUs among them.
@@ -74,7 +74,7 @@ std::vector<std::size_t> runners_up(const Recommendation& found) {
   std::vector<std::size_t> chosen;
   std::vector<std::string> types = {type_of(found, found.candidates[found.ranking.front()])};
   for (const std::size_t other : found.ranking) {
-    const std::string& type = type_of(found, found.candidates[other]);
+    const std::string type = type_of(found, found.candidates[other]);
     if (chosen.size() == kMostRunnersUp || std::ranges::find(types, type) != types.end()) continue;
     types.push_back(type);
     chosen.push_back(other);
@@ -107,6 +107,34 @@ std::string runner_up(const Recommendation& found, const Candidate& other) {
 std::string fewest_gpus(const Recommendation& found) {
   return fmt::format("Fewest GPUs that {} all limits: {}.", found.is_complete ? "meet" : "are known to meet",
                      found.fewest_gpus ? grouped(*found.fewest_gpus) : "none of these");
+}
+
+std::string chance_text(double chance) {
+  if (chance > 0.995) return "over 99%";
+  return chance < 0.005 ? "under 1%" : fmt::format("{:.0f}%", 100 * chance);
+}
+
+// " Chance to meet them: 97%." after what the limits are
+std::string chance_of(const Recommendation& found, const Candidate& candidate) {
+  const std::optional<double> chance = chance_to_meet(found.question.limits, *candidate.times);
+  return chance ? fmt::format(" Chance to meet them: {}.", chance_text(*chance)) : "";
+}
+
+// Where none meets the limits with 90 % confidence.
+std::string likeliest(const Recommendation& found) {
+  const Candidate* best = nullptr;
+  double most = 0;
+  for (const Candidate& candidate : found.candidates) {
+    if (!candidate.is_comparable() || !candidate.times) continue;
+    const double chance = chance_to_meet(found.question.limits, *candidate.times).value_or(0);
+    if (best != nullptr && chance <= most) continue;
+    best = &candidate;
+    most = chance;
+  }
+  if (best == nullptr || most < 0.005) return "";
+  return fmt::format(" The likeliest of those that were simulated has a chance of {}: {}, strategy {}, {}.",
+                     chance_text(most), cluster_of(found.question, *best), printable_name(best->strategy),
+                     amounts_of(found.question, *best->times));
 }
 
 bool is_not_reached(const Candidate& candidate) {
@@ -151,22 +179,23 @@ std::string unfinished_text(const Recommendation& found, int width_columns) {
 std::string answer(const Recommendation& found, int width_columns) {
   const Question& question = found.question;
   if (found.ranking.empty())
-    return wrapped(fmt::format("{}: {}.", limits_of(found),
+    return wrapped(fmt::format("{}: {}.{}", limits_of(found),
                                found.is_complete ? "none of these clusters"
                                : std::all_of(found.candidates.begin(), found.candidates.end(), is_not_reached)
                                    ? "not known"
-                                   : "none of the simulated clusters"),
+                                   : "none of the simulated clusters",
+                               likeliest(found)),
                    width_columns, 2) +
            unfinished_text(found, width_columns) +
            wrapped("The last column of the table says what rules out each.", width_columns, 2);
   const Candidate& best = found.candidates[found.ranking.front()];
-  std::string text =
-      wrapped(fmt::format("{}: {}, strategy {}.", limits_of(found), cluster_of(question, best),
-                          printable_name(best.strategy)),
-              width_columns, 2) +
-      wrapped(fmt::format("  It takes {}. {}", amounts_of(question, *best.times), fewest_gpus(found)),
-              width_columns, 2) +
-      unfinished_text(found, width_columns);
+  std::string text = wrapped(fmt::format("{}: {}, strategy {}.", limits_of(found), cluster_of(question, best),
+                                         printable_name(best.strategy)),
+                             width_columns, 2) +
+                     wrapped(fmt::format("  It takes {}. {}{}", amounts_of(question, *best.times),
+                                         fewest_gpus(found), chance_of(found, best)),
+                             width_columns, 2) +
+                     unfinished_text(found, width_columns);
   Report report = found.report;
   std::erase_if(report.runs, [&](const StrategyResult& run) { return run.name != best.strategy; });
   report.baseline = best.strategy;
@@ -209,7 +238,9 @@ std::string sensitivity_text(const Recommendation& found, const std::vector<Sens
 
 std::string recommendation_text(const Recommendation& found, const std::vector<Sensitivity>& sensitivities,
                                 int width_columns) {
+  const std::string& source = found.question.price_source;
   return answer(found, width_columns) + cluster_tables(found, width_columns) +
+         (source.empty() ? "" : wrapped("Prices: " + printable(source), width_columns, 2)) +
          sensitivity_text(found, sensitivities, width_columns);
 }
 

@@ -103,9 +103,9 @@ ClusterOffer offer_of(const std::string& text, const DataPaths& data) {
 // Sizes of the same cluster type are one offer.
 void add(ClusterOffer offer, std::vector<ClusterOffer>& offers) {
   const auto known = std::ranges::find_if(offers, [&](const ClusterOffer& one) {
-    return one.type == offer.type && one.gpus_per_node == offer.gpus_per_node &&
-           one.node_counts.empty() == offer.node_counts.empty() &&
-           (!offer.gpu_hour_price || one.gpu_hour_price == offer.gpu_hour_price);
+    const bool has_same_terms = offer.gpu_hour_price ? one.has_same_gpus(offer) : one.type == offer.type;
+    return has_same_terms && one.gpus_per_node == offer.gpus_per_node &&
+           one.node_counts.empty() == offer.node_counts.empty();
   });
   if (known == offers.end() || offer.node_counts.empty()) {
     offers.push_back(std::move(offer));
@@ -116,14 +116,50 @@ void add(ClusterOffer offer, std::vector<ClusterOffer>& offers) {
   counts.erase(std::ranges::unique(counts).begin(), counts.end());
 }
 
+// The offer at each price of its type.
+std::vector<ClusterOffer> priced(const ClusterOffer& offer, const PriceList& list, const DataPaths& data) {
+  std::vector<ClusterOffer> offers;
+  std::vector<std::string> types;
+  for (const PriceList::Price& price : list.prices) {
+    types.push_back(cluster_type_of(price.cluster, data));
+    if (types.back() != offer.type) continue;
+    ClusterOffer& one = offers.emplace_back(offer);
+    one.gpu_hour_price = price.gpu_hour_price;
+    one.term = price.term;
+    one.spot_mtbf_hours = price.spot_mtbf_hours;
+    one.hardware = price.hardware;
+  }
+  if (offers.empty())
+    throw std::invalid_argument(
+        fmt::format("--gpus: {}: expected a type with a price in the list ({}), got none", offer.type,
+                    fmt::join(types, ", ")));
+  return offers;
+}
+
 }  // namespace
 
-std::vector<ClusterOffer> cluster_offers(const std::vector<std::string>& texts, const DataPaths& data) {
+std::vector<ClusterOffer> cluster_offers(const std::vector<std::string>& texts, const PriceList* list,
+                                         const DataPaths& data) {
+  std::vector<std::string> asked_texts = split_at_commas(texts);
+  if (list != nullptr && asked_texts.empty()) {
+    for (const PriceList::Price& price : list->prices) {
+      const std::string type = cluster_type_of(price.cluster, data);
+      if (std::ranges::find(asked_texts, type) == asked_texts.end()) asked_texts.push_back(type);
+    }
+  }
   std::vector<ClusterOffer> offers;
   std::vector<std::string> mistakes;
-  for (const std::string& text : split_at_commas(texts)) {
+  for (const std::string& text : asked_texts) {
     try {
-      add(offer_of(text, data), offers);
+      const ClusterOffer offer = offer_of(text, data);
+      if (list == nullptr) {
+        add(offer, offers);
+        continue;
+      }
+      if (offer.gpu_hour_price)
+        throw std::invalid_argument(fmt::format("--gpus: {}: expected no price beside --prices, got {}",
+                                                offer.type, *offer.gpu_hour_price));
+      for (ClusterOffer& one : priced(offer, *list, data)) add(std::move(one), offers);
     } catch (const std::invalid_argument& mistake) {
       mistakes.emplace_back(mistake.what());
     }

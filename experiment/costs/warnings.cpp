@@ -1,9 +1,11 @@
 #include "experiment/costs/warnings.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 #include <span>
 #include <string>
@@ -14,17 +16,23 @@ namespace packsim {
 
 namespace {
 
-// The GPUs on which kernels were measured that are scaled to the scenario's.
-std::set<std::string> other_gpus(const HardwareProfile& hardware) {
-  std::set<std::string> gpus;
+// The GPUs on which kernels were measured that are scaled to the scenario's, each with the families of these
+// kernels.
+std::map<std::string, std::set<std::string>> families_of_other_gpus(const HardwareProfile& hardware) {
+  std::map<std::string, std::set<std::string>> families;
   for (const KernelCurve& curve : hardware.curves) {
     if (!curve.transferred) continue;
     for (const MeasurementSource& source : hardware.sources) {
       const bool is_its = std::ranges::find(curve.sources, source.id) != curve.sources.end();
-      if (is_its && source.gpu != hardware.gpu) gpus.insert(source.gpu);
+      if (is_its && source.gpu != hardware.gpu)
+        families[source.gpu].insert(curve.key.substr(0, curve.key.find(' ')));
     }
   }
-  return gpus;
+  return families;
+}
+
+bool has_own_kernels(const HardwareProfile& hardware) {
+  return !std::ranges::all_of(hardware.curves, &KernelCurve::transferred);
 }
 
 }  // namespace
@@ -40,10 +48,12 @@ std::optional<std::string> what_if_warning(const Scenario& scenario) {
 std::vector<std::string> extrapolation_warnings(const Scenario& scenario) {
   const FrameworkProfile& profile = scenario.profile;
   std::vector<std::string> warnings;
-  for (const std::string& gpu : other_gpus(scenario.hardware)) {
+  const bool has_own = has_own_kernels(scenario.hardware);
+  for (const auto& [gpu, families] : families_of_other_gpus(scenario.hardware)) {
     warnings.push_back(
-        fmt::format("kernels were measured on {} and are scaled to {} by the GPUs' data sheets", gpu,
-                    scenario.cluster.gpu.driver_name));
+        fmt::format("{} were measured on {} and are scaled to {} by the GPUs' data sheets{}",
+                    has_own ? fmt::format("some kernels ({})", fmt::join(families, ", ")) : "kernels", gpu,
+                    scenario.cluster.gpu.driver_name, has_own ? "; the others were measured on it" : ""));
   }
   if (!scenario.is_hardware_of_profile) {
     warnings.push_back(

@@ -427,4 +427,11 @@ FrameworkProfile load_profile(const std::string& name_or_path, const DataPaths& 
   return load_named<FrameworkProfile>(kProfileFiles, name_or_path, read_profile, data, problems);
 }
 
+PriceList load_price_list(const std::string& path) {
+  Problems problems;
+  Loaded<PriceList> loaded = load_file<PriceList>(path, read_price_list, problems);
+  problems.throw_if_any();
+  return std::move(loaded.value);
+}
+
 }  // namespace packsim

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "scenarios/loader/data_paths.hpp"
+#include "scenarios/price_list.hpp"
 #include "scenarios/scenario.hpp"
 
 namespace packsim {
@@ -33,11 +34,14 @@ Scenario load_scenario_text(const std::string& text, const std::string& name, co
                             std::span<const std::string> settings = {},
                             MistakenStrategies mistaken = MistakenStrategies::refuse);
 
-/// A model, trainer, GPU, cluster type or profile by name or path, with the same errors. The cluster has one node.
+/// A model, trainer, GPU, cluster type or profile by name or path, with the same errors. The cluster has one
+/// node.
 Trainer load_trainer(const std::string& name_or_path, const DataPaths& data);
 Gpu load_gpu(const std::string& name_or_path, const DataPaths& data);
 Transformer load_model(const std::string& name_or_path, const DataPaths& data);
 Cluster load_cluster_type(const std::string& name_or_path, const DataPaths& data);
 FrameworkProfile load_profile(const std::string& name_or_path, const DataPaths& data);
+/// A file of prices, with the same errors.
+PriceList load_price_list(const std::string& path);
 
 }  // namespace packsim

@@ -8,6 +8,7 @@
 #include "models/plan/plan_key.hpp"
 #include "scenarios/loader/data_paths.hpp"
 #include "scenarios/loader/json/json_reader.hpp"
+#include "scenarios/price_list.hpp"
 #include "scenarios/scenario.hpp"
 
 namespace packsim {
@@ -39,6 +40,8 @@ HardwareProfile read_hardware_profile(JsonReader reader);
 /// The same with the data sheet of its GPU and the profile that it names for missing kernels: a shipped name,
 /// or a path, which may be relative to the profile's file. problems: the reader's.
 HardwareProfile read_hardware_profile(JsonReader reader, const DataPaths& data, Problems& problems);
+/// What `packsim recommend --prices` takes.
+PriceList read_price_list(JsonReader reader);
 TrainingSpec read_training(JsonReader reader);
 /// The value of the option, or the one before if it is missing.
 OptionValue read_option_value(JsonReader& reader, const Option& option, const OptionValue& before);

@@ -125,7 +125,8 @@ constexpr BadArguments kBadArguments[] = {
     {"compare few.json --strategies nobody", 2, true,
      "packsim: unknown option \"--strategies\" of packsim compare (did you mean --strategy?)\n"},
     {"schema scenaro", 2, true,
-     "packsim: kind: expected one of scenario, model, cluster, network, gpu (did you mean scenario?), got "
+     "packsim: kind: expected one of scenario, model, cluster, network, gpu, prices (did you mean "
+     "scenario?), got "
      "\"scenaro\"\n"},
     {"check few.json extra", 2, true,
      "packsim: expected no more arguments of packsim check, got \"extra\"\n"},

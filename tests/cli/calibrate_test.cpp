@@ -241,7 +241,8 @@ TEST_CASE("A profile written through a link replaces the file that it names") {
   write_text(folder / "m.jsonl", copies());
   write_text(folder / "file.json", "old");
   const ProgramRun run = run_shell(
-      folder, "ln -s file.json link.json && packsim calibrate fit m.jsonl --name x --hardware link.json --force");
+      folder,
+      "ln -s file.json link.json && packsim calibrate fit m.jsonl --name x --hardware link.json --force");
   CHECK(run.exit_code == 0);
   CHECK(std::filesystem::is_symlink(folder / "link.json"));
   CHECK(json::parse(read_text(folder / "file.json"))["name"] == "x");

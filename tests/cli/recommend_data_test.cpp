@@ -9,6 +9,7 @@
 
 #include "cli/recommend/amounts.hpp"
 #include "cli/recommend/cluster_offers.hpp"
+#include "recommend/recommend.hpp"
 #include "tests/cli/program.hpp"
 #include "tests/cli/sweep_rows.hpp"
 #include "tests/shipped_data.hpp"
@@ -199,7 +200,8 @@ TEST_CASE("Durations and money are read as people write them") {
 }
 
 TEST_CASE("GPUs are named shortly, by number, and with prices") {
-  const auto offers = cluster_offers({"1xh100=2,16xH100=2", "8xH100=2,64xB200=4"}, packsim_test::kData);
+  const auto offers =
+      cluster_offers({"1xh100=2,16xH100=2", "8xH100=2,64xB200=4"}, nullptr, packsim_test::kData);
   REQUIRE(offers.size() == 3);
   CHECK(offers[0].type == "h100-sxm-80gb");
   CHECK(offers[0].gpus_per_node == 1);
@@ -210,8 +212,37 @@ TEST_CASE("GPUs are named shortly, by number, and with prices") {
   CHECK(offers[2].type == "b200-sxm-180gb");
   CHECK(offers[2].node_counts == std::vector<int>{8});
   // As before: every number of nodes of a type.
-  const auto types = cluster_offers({"h100-nvl-94gb", "a100-sxm-40gb-efa"}, packsim_test::kData);
+  const auto types = cluster_offers({"h100-nvl-94gb", "a100-sxm-40gb-efa"}, nullptr, packsim_test::kData);
   CHECK(types[0].type == "h100-nvl-94gb");
   CHECK(types[1].type == "a100-sxm-40gb-efa");
   CHECK(types[1].node_counts.empty());
+}
+
+TEST_CASE("a price list says what each type costs, on which terms, and --gpus chooses of it") {
+  const packsim::PriceList list{
+      .source = "a quote",
+      .date = "2026-11-01",
+      .prices = {{.cluster = "H100", .gpu_hour_price = 2.5, .term = "on demand"},
+                 {.cluster = "h100-sxm-80gb", .gpu_hour_price = 1, .term = "spot", .spot_mtbf_hours = 12},
+                 {.cluster = "h200", .gpu_hour_price = 3, .hardware = "h200-measured"}}};
+  const auto all = cluster_offers({}, &list, packsim_test::kData);
+  REQUIRE(all.size() == 3);
+  CHECK(name_of(all[0]) == "h100-sxm-80gb (on demand)");
+  CHECK(name_of(all[1]) == "h100-sxm-80gb (spot)");
+  CHECK(all[1].spot_mtbf_hours == 12);
+  CHECK(name_of(all[2]) == "h200-sxm-141gb");
+  CHECK(settings_of(all[1], 2) == std::vector<std::string>{"cluster.type=\"h100-sxm-80gb\"",
+                                                           "cluster.nodes=2", "cluster.gpu_hour_price=1",
+                                                           "failures.spot_mtbf_hours=12"});
+  CHECK(settings_of(all[2], 1).back() == "hardware=\"h200-measured\"");
+  // Of two sizes of one type, each price is an offer with both.
+  const auto sized = cluster_offers({"8xH100,16xH100"}, &list, packsim_test::kData);
+  REQUIRE(sized.size() == 2);
+  for (const auto& offer : sized) CHECK(offer.node_counts == std::vector<int>{1, 2});
+  CHECK(sized[0].gpu_hour_price == 2.5);
+  CHECK(sized[1].gpu_hour_price == 1);
+  CHECK_THROWS_WITH(
+      cluster_offers({"8xB200,H100=2"}, &list, packsim_test::kData),
+      "--gpus: b200-sxm-180gb: expected a type with a price in the list (h100-sxm-80gb, h100-sxm-80gb, "
+      "h200-sxm-141gb), got none\n--gpus: h100-sxm-80gb: expected no price beside --prices, got 2");
 }

@@ -148,6 +148,82 @@ TEST_CASE("a deadline counts what a run takes beside its steps, and sweep and pa
   CHECK(answer("36000")["best"].is_null());  // ten hours
 }
 
+const char* const kPrices =
+    R"({"format": 1, "source": "a quote", "date": "2026-11-01", "currency": "EUR", "prices": [
+    {"cluster": "H100", "gpu_hour_price": 2.5, "term": "on demand"},
+    {"cluster": "H100", "gpu_hour_price": 1, "term": "spot", "spot_mtbf_hours": 12}]})";
+
+const std::string kFailures =
+    R"('failures={"checkpoint": {"write_s": 20}, "restart": {"detection_s": 60, "reschedule_s": 300, "load_s": 60},
+       "mtbf_hours": 100000, "unit": "gpu"}')";
+
+TEST_CASE("a spot price counts its interruptions, and is refused where a job does not say how it restarts") {
+  const ScenarioFolder folder;
+  write_text(folder / "prices.json", kPrices);
+  const std::string question = "packsim recommend s.json --prices prices.json --nodes 1 --deadline 10h ";
+  const ProgramRun refused = run_shell(folder, question);
+  CHECK(refused.exit_code == 2);
+  CHECK_THAT(refused.err, Contains("/failures/checkpoint: expected object, got nothing"));
+  const ProgramRun run = run_shell(folder, question + "--json --set " + kFailures);
+  INFO(run.err);
+  REQUIRE(run.exit_code == 0);
+  const json answer = json::parse(run.out);
+  CHECK(answer["question"]["price_source"] == "a quote, 2026-11-01");
+  CHECK(answer["question"]["gpus"][1]["spot_mtbf_hours"] == 12);
+  const json best = answer["candidates"][answer["best"].get<std::size_t>()];
+  CHECK(best["term"] == "spot");
+  CHECK(best["chance_to_meet"].get<double>() > 0.99);
+  // Interruptions cost time on spot nodes, though less than the price saves.
+  const auto hours_of = [&](const std::string& term) {
+    for (const json& candidate : answer["candidates"]) {
+      if (candidate["term"] == term && candidate["strategy"] == best["strategy"])
+        return candidate["times"]["wall_hours"].get<double>();
+    }
+    return 0.0;
+  };
+  CHECK(hours_of("spot") > hours_of("on demand"));
+  CHECK(hours_of("on demand") > 0);
+  const ProgramRun text = run_shell(folder, question + "--set " + kFailures);
+  CHECK_THAT(text.out, Contains("h100-sxm-80gb (spot)") &&
+                           Contains("h100-sxm-80gb (on demand), 2.5 a GPU-hour") && Contains(" EUR") &&
+                           Contains("Prices: a quote, 2026-11-01") &&
+                           Contains("Chance to meet them: over 99%."));
+}
+
+TEST_CASE("a bad price list is refused with every mistake") {
+  const ScenarioFolder folder;
+  write_text(
+      folder / "prices.json",
+      R"({"format": 1, "date": "2026-11-01", "prices": [{"cluster": "H100", "gpu_hour_price": 0, "terms": "x"}]})");
+  const ProgramRun run =
+      run_shell(folder, "packsim recommend s.json --prices prices.json --nodes 1 --deadline 10h");
+  CHECK(run.exit_code == 2);
+  CHECK_THAT(run.err,
+             Contains("prices.json: /source: expected string of at least one character, got nothing") &&
+                 Contains("/prices/0/gpu_hour_price: expected number > 0, got 0") &&
+                 Contains("/prices/0/terms: expected no such key"));
+  write_text(folder / "prices.json", kPrices);
+  const ProgramRun budget =
+      run_shell(folder, "packsim recommend s.json --prices prices.json --nodes 1 --budget '9 USD'");
+  CHECK(budget.exit_code == 2);
+  CHECK_THAT(budget.err,
+             Contains("--budget: expected EUR, in which the prices of \"prices.json\" are, got USD"));
+}
+
+TEST_CASE("where no cluster meets the limits, the likeliest is said with its chance") {
+  const ScenarioFolder folder;
+  const ProgramRun first = run_shell(
+      folder, "packsim recommend s.json --gpus h100-sxm-80gb --nodes 1 --deadline 100 --quiet --out answer");
+  REQUIRE(first.exit_code == 0);
+  const json answer = json::parse(read_text(folder / "answer/recommendation.json"));
+  const double hours =
+      answer["candidates"][answer["best"].get<std::size_t>()]["times"]["wall_hours"].get<double>();
+  const ProgramRun missed = run_shell(
+      folder, "packsim recommend s.json --gpus h100-sxm-80gb --nodes 1 --deadline " + std::to_string(hours));
+  // A deadline in the middle of the interval.
+  CHECK_THAT(missed.out, Contains("none of these") && Contains("has a chance of 50%"));
+}
+
 TEST_CASE("a time limit ends the search with what is known by then") {
   const ScenarioFolder folder;
   const ProgramRun run = run_shell(

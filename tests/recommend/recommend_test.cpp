@@ -237,6 +237,29 @@ TEST_CASE("limits are kept to by the upper ends of intervals") {
   CHECK(candidate.reason == "up to 50.0 h of 45.0; costs up to 125 of 110");
 }
 
+TEST_CASE("the chance to keep to limits follows from the interval, and the worst limit counts") {
+  // From 8 to 12.5 h, 10 in the middle: the ends are 1.645 standard deviations of the logarithm away.
+  const CandidateTimes times{.wall_hours = 10,
+                             .wall_hours_low = 8,
+                             .wall_hours_high = 12.5,
+                             .gpu_days = 1,
+                             .money = 100,
+                             .money_low = 80,
+                             .money_high = 125};
+  const auto chance = [&](std::optional<double> hours, std::optional<double> budget) {
+    return chance_to_meet({.most_gpus = {}, .deadline_hours = hours, .budget = budget}, times);
+  };
+  CHECK_FALSE(chance({}, {}));
+  CHECK(chance(10, {}).value() == Approx(0.5));
+  CHECK(chance(12.5, {}).value() == Approx(0.95).epsilon(1e-4));
+  CHECK(chance(8, {}).value() == Approx(0.05).epsilon(1e-3));
+  CHECK(chance(1000, 125).value() == Approx(0.95).epsilon(1e-4));
+  CHECK(chance(10, 125).value() == Approx(0.5));
+  const CandidateTimes certain{.wall_hours = 10, .wall_hours_low = 10, .wall_hours_high = 10};
+  CHECK(chance_to_meet({.most_gpus = {}, .deadline_hours = 10.0, .budget = {}}, certain) == 1.0);
+  CHECK(chance_to_meet({.most_gpus = {}, .deadline_hours = 9.9, .budget = {}}, certain) == 0.0);
+}
+
 TEST_CASE("the cheapest of equals is the fastest, and the other way round") {
   const Candidate cheap = with_times(40, 50, 100, 125);
   const Candidate cheap_and_slow = with_times(41, 50, 100, 125);

@@ -8,7 +8,7 @@
 namespace packsim {
 
 std::span<const FileKind> file_kinds() {
-  static constexpr std::array<FileKind, 5> kKinds = {
+  static constexpr std::array<FileKind, 6> kKinds = {
       {{.name = "scenario",
         .title = "A scenario of packsim",
         .described_as = "a scenario",
@@ -31,7 +31,11 @@ std::span<const FileKind> file_kinds() {
        {.name = "gpu",
         .title = "A GPU of packsim",
         .described_as = "a GPU",
-        .read = [](JsonReader reader, const DataPaths&, Problems&) { read_gpu(std::move(reader)); }}}};
+        .read = [](JsonReader reader, const DataPaths&, Problems&) { read_gpu(std::move(reader)); }},
+       {.name = "prices",
+        .title = "A price list of packsim",
+        .described_as = "a price list",
+        .read = [](JsonReader reader, const DataPaths&, Problems&) { read_price_list(std::move(reader)); }}}};
   return kKinds;
 }
 

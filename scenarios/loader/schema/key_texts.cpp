@@ -148,7 +148,8 @@ std::string KeyTexts::text_of(const std::string& place, const std::string& key) 
 std::string pages_of_keys(const DataPaths& data) {
   constexpr std::int64_t kMostBytes = 1'000'000;
   std::string text;
-  for (const char* page : {"/docs/scenarios.md", "/docs/networks.md", "/models/gpus/README.md"}) {
+  for (const char* page :
+       {"/docs/scenarios.md", "/docs/networks.md", "/models/gpus/README.md", "/docs/planning.md"}) {
     text += read_file(data.root + page, kMostBytes);
   }
   return text;

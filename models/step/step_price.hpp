@@ -135,6 +135,7 @@ struct ChunkShape {
   int n_layers() const { return n_dense + n_experts; }
   int n_attention_recomputed() const { return recomputes_attention ? n_checkpointed : 0; }
   int n_layers_of(LayerKind kind) const { return kind == LayerKind::expert ? n_experts : n_dense; }
+  bool operator==(const ChunkShape&) const = default;
 };
 
 /// Weights and gradients that travel together, and the layers that compute with them.

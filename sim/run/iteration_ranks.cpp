@@ -114,7 +114,7 @@ RankMicroBatch IterationRanks::micro_batch(const PlacedPack& placed) {
     times.forward_ns = times.both.total_ns;
     times.forward_wait_ns = times.both.of(Cause::host);
     times.most_ahead_ns = forward.host().most_ahead_ns;
-    times.both += backward_time(price, group.plan.chunks.front());
+    times.both += pass_time(PassList(price, group.plan.chunks.front(), false, &forward.host()));
   }
   return {&price, &times};
 }

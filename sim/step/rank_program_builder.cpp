@@ -19,7 +19,7 @@ void RankProgramBuilder::make(const RankWork& work, std::size_t rank, std::span<
   next_sync_point_ = 0;
   passes_ = &passes;
   for (std::size_t chunk = 0; chunk < states_.size(); ++chunk) states_[chunk].begin_turn(lane_of(chunk));
-  known_passes_.assign(2 * plan_->chunks.size(), {});
+  known_shapes_.clear();
 
   sent_.clear();
   for (const OrderedPass& pass : this->passes(static_cast<int>(work.micro_batches.size())))
@@ -41,7 +41,7 @@ void RankProgramBuilder::optimizer(std::size_t chunk) {
   if (states.optimizer_host_ns <= states.optimizer_ns) return;
   const std::size_t n = work_->micro_batches.size();
   HostWait host;
-  if (n > 0) host = host_wait(*work_->micro_batches[n - 1].price, work_->plan_of(n - 1).chunks[chunk]);
+  if (n > 0) host = known_shape(*work_->micro_batches[n - 1].price, work_->plan_of(n - 1).chunks[chunk]).host;
   lane.launch_wait(std::max<std::int64_t>(0, states.optimizer_host_ns - states.optimizer_ns - host.lead_ns),
                    host.most_ahead_ns);
 }
@@ -114,9 +114,17 @@ OpId RankProgramBuilder::make_pass(const OrderedPass& pass) {
   return sent;
 }
 
+RankProgramBuilder::KnownShape& RankProgramBuilder::known_shape(const MicroBatchPrice& price,
+                                                                const ChunkShape& shape) {
+  std::vector<KnownShape>& shapes = known_shapes_[&price];
+  const auto known = std::ranges::find(shapes, shape, &KnownShape::shape);
+  if (known != shapes.end()) return *known;
+  return shapes.emplace_back(KnownShape{.shape = shape, .host = host_wait(price, shape)});
+}
+
 // The list of the pass that is made. Passes whose times are known do without.
 const PassList& RankProgramBuilder::list() {
-  if (!list_) list_.emplace(*price_, *shape_, is_forward_);
+  if (!list_) list_.emplace(*price_, *shape_, is_forward_, &known_shape(*price_, *shape_).host);
   return *list_;
 }
 
@@ -126,7 +134,7 @@ void RankProgramBuilder::forward(std::size_t chunk_index, bool is_first) {
   if (by_segment()) {
     add_segments(lane, {.kind = PassPart::Kind::overhead});
   } else {
-    const WholeTime pass = book_pass(lane, chunk_index);
+    const WholeTime pass = book_pass(lane);
     if (!gathers) return lane.merged_work(pass.total_ns, pass.wait_ns, pass.most_ahead_ns);
     const WholeTime overhead = part({.kind = PassPart::Kind::overhead}, 1);
     lane.merged_work(overhead.total_ns, overhead.wait_ns, overhead.most_ahead_ns);
@@ -152,7 +160,7 @@ void RankProgramBuilder::backward(std::size_t chunk_index, bool is_first, bool i
     for (const StateUnit& unit : of_units) add_sum(lane, unit);
   };
   if (!by_segment()) {
-    const WholeTime pass = book_pass(lane, chunk_index);
+    const WholeTime pass = book_pass(lane);
     if (!reduces) {
       lane.merged_work(pass.total_ns, pass.wait_ns, pass.most_ahead_ns);
       return add_sums(units);
@@ -173,19 +181,13 @@ void RankProgramBuilder::backward(std::size_t chunk_index, bool is_first, bool i
 }
 
 // Books what a pass computes that is not made segment by segment. Returns its time.
-RankProgramBuilder::WholeTime RankProgramBuilder::book_pass(Lane& lane, std::size_t chunk) {
+RankProgramBuilder::WholeTime RankProgramBuilder::book_pass(Lane& lane) {
   if (times_ == nullptr) {
-    KnownPass& known = known_passes_[2 * chunk + (is_forward_ ? 0 : 1)];
-    if (known.price != price_ || known.shape != shape_ || known.slow_down != lane.slow_down()) {
-      const WorkTime time = pass_time(list(), lane.slow_down());
-      known = {price_,
-               shape_,
-               lane.slow_down(),
-               time,
-               {time.total_ns, time.of(Cause::host), list().host().most_ahead_ns}};
-    }
-    lane.book(known.time);
-    return known.whole;
+    KnownShape& known = known_shape(*price_, *shape_);
+    KnownShape::Pass& pass = known.passes[is_forward_ ? 0 : 1];
+    if (pass.slow_down != lane.slow_down()) pass = {lane.slow_down(), pass_time(list(), lane.slow_down())};
+    lane.book(pass.time);
+    return {pass.time.total_ns, pass.time.of(Cause::host), known.host.most_ahead_ns};
   }
   const std::int64_t most_ahead_ns = times_->most_ahead_ns;
   if (!is_forward_)

@@ -7,6 +7,7 @@
 #include <span>
 #include <string_view>
 #include <tuple>
+#include <unordered_map>
 #include <vector>
 
 #include "models/pipeline/passes_in_order.hpp"
@@ -56,13 +57,25 @@ class RankProgramBuilder {
   void forward(std::size_t chunk_index, bool is_first);
   void backward(std::size_t chunk_index, bool is_first, bool is_last);
   const PassList& list();
+  // How a micro-batch runs through chunks of one shape: those of a pipeline have two or three shapes.
+  struct KnownShape {
+    // The latest pass in a direction.
+    struct Pass {
+      double slow_down = 0;  // none is known yet
+      WorkTime time = {};
+    };
+    ChunkShape shape;
+    HostWait host;
+    std::array<Pass, 2> passes = {};  // forward, backward
+  };
   // A pass or a part of it: its time, and what of it is waiting for launches.
   struct WholeTime {
     std::int64_t total_ns = 0;
     std::int64_t wait_ns = 0;
     std::int64_t most_ahead_ns = 0;
   };
-  WholeTime book_pass(Lane& lane, std::size_t chunk);
+  KnownShape& known_shape(const MicroBatchPrice& price, const ChunkShape& shape);
+  WholeTime book_pass(Lane& lane);
   WholeTime part(const PassPart& part, double slow_down);
   bool makes_at_once(Lane& lane, std::span<const StateUnit> units);
   void compute(Lane& lane, const StateUnit& unit);
@@ -88,15 +101,8 @@ class RankProgramBuilder {
   // Where layers are single operations: a layer of the pass by form, once it is known.
   std::array<std::optional<WholeTime>, kNLayerForms> layers_ = {};
 
-  // The latest pass of the rank through a chunk: those of equal micro-batches take the same.
-  struct KnownPass {
-    const MicroBatchPrice* price = nullptr;  // both of work_, which outlives make()
-    const ChunkShape* shape = nullptr;
-    double slow_down = 1;
-    WorkTime time;
-    WholeTime whole;
-  };
-  std::vector<KnownPass> known_passes_;  // [n_chunks x 2]
+  // The shapes that are known of a price. Equal packs share a price, and work_ outlives make().
+  std::unordered_map<const MicroBatchPrice*, std::vector<KnownShape>> known_shapes_;
 
   std::vector<OpId> sent_;  // [n_passes] what passes send to the next chunk
   // The key is schedule, stages, chunks of a stage, and micro-batches.

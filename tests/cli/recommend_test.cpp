@@ -183,7 +183,7 @@ TEST_CASE("a spot price counts its interruptions, and is refused where a job doe
   };
   CHECK(hours_of("spot") > hours_of("on demand"));
   CHECK(hours_of("on demand") > 0);
-  const ProgramRun text = run_shell(folder, question + "--set " + kFailures);
+  const ProgramRun text = run_shell(folder, "COLUMNS=200 " + question + "--set " + kFailures);
   CHECK_THAT(text.out, Contains("h100-sxm-80gb (spot)") &&
                            Contains("h100-sxm-80gb (on demand), 2.5 a GPU-hour") && Contains(" EUR") &&
                            Contains("Prices: a quote, 2026-11-01") &&

@@ -38,12 +38,14 @@ struct SegmentPlace {
 /// where it waits for other GPUs, how its times spread, what its prices rest on, and its operations.
 class PassList {
  public:
-  /// The price is kept by reference.
-  PassList(const MicroBatchPrice& price, const ChunkShape& chunk, bool is_forward)
+  /// The price is kept by reference. beside: host_wait() of price and chunk, where it is known; else null.
+  PassList(const MicroBatchPrice& price, const ChunkShape& chunk, bool is_forward,
+           const HostWait* beside = nullptr)
       : price_(price),
         chunk_(chunk),
         is_forward_(is_forward),
         tells_checkpointed_(!is_forward || std::ranges::any_of(price.added, &AddedSegment::of_checkpointed)) {
+    if (beside != nullptr) host_ = *beside;
   }
 
   bool is_forward() const { return is_forward_; }

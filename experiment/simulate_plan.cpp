@@ -171,7 +171,7 @@ void set_times(const Scenario& scenario, const StrategySpec& spec, const Planned
         whole_run(scenario, *result.times, result.iterations, forward_gpu_s(plan, priced) / tokens);
   }
   result.failures = failure_cost(scenario, result.whole ? 3600 * result.whole->wall_hours : run.total_s);
-  result.cost = run_cost(scenario.cluster, *result.times, result.failures);
+  result.cost = run_cost(scenario.cluster, *result.times, result.whole, result.failures);
 }
 
 }  // namespace

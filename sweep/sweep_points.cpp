@@ -101,8 +101,7 @@ void add_times(const PointTable& table, std::size_t i, PlanningPoint& point) {
   point.gpu_days = PlanningAmount{expected, low * expected, high * expected};
   point.hours = PlanningAmount{expected_hours, low * expected_hours, high * expected_hours};
   if (const auto cost = table.number("cost", i)) {
-    const double money =
-        table.number("cost_with_failures", i).value_or(table.number("whole_cost", i).value_or(*cost));
+    const double money = table.number("cost_with_failures", i).value_or(*cost);
     point.money = PlanningAmount{money, low * money, high * money};
   }
 }

@@ -29,7 +29,7 @@ constexpr std::size_t kWidestCell = 24;
 
 // Of the whole run, as far as the scenario says what it takes beside its steps.
 constexpr std::string_view kGpuDays = "COALESCE(gpu_days_with_failures, whole_gpu_days, gpu_days)";
-constexpr std::string_view kCost = "COALESCE(cost_with_failures, whole_cost, cost)";
+constexpr std::string_view kCost = "COALESCE(cost_with_failures, cost)";
 
 std::string value_text(const Value& value) {
   if (const auto* text = std::get_if<std::string>(&value))

@@ -39,7 +39,6 @@ std::optional<WholeRun> whole_run(const Scenario& scenario, const RunTimes& time
     run.gpu_days_low = certain + uncertain * times.gpu_days_low;
     run.gpu_days_high = certain + uncertain * times.gpu_days_high;
   }
-  if (scenario.cluster.gpu_hour_price) run.money = 24 * run.gpu_days * *scenario.cluster.gpu_hour_price;
   return run;
 }
 

@@ -172,7 +172,6 @@ struct WholeRun {
   /// scenario says in seconds is taken as certain.
   double gpu_days_low = 0;
   double gpu_days_high = 0;
-  std::optional<double> money = {};  ///< none without a price
 };
 
 /// Cost of a run with failures, including its spare units and what it takes beside its steps. Times are
@@ -196,8 +195,8 @@ struct FailureCost {
   std::optional<Losses> losses = {};  ///< none if the run would never finish
 };
 
-/// What a run costs (docs/metrics.md). Money is in the currency of the cluster's gpu_hour_price, and none if
-/// the cluster has no price.
+/// What a run costs, with what it takes beside its steps (docs/metrics.md). Money is in the currency of the
+/// cluster's gpu_hour_price, and none if the cluster has no price.
 struct RunCost {
   double gpu_hours = 0;
   std::optional<double> money = {};

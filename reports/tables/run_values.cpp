@@ -184,7 +184,8 @@ Values times() {
       timed("step_p99_s", of(&Run::times, &RunTimes::step_p99_s), kTime, 45, "p99", "s",
             "The step time that 99% of the iterations do not exceed."),
       timed("gpu_days", of(&Run::times, &RunTimes::gpu_days), kTime, 1, "GPU-days", "",
-            "Wall time of the whole run times the number of GPUs."),
+            "Wall time of the whole run, with what the scenario says beside its steps, times the number of "
+            "GPUs."),
       {"gpu_days_low", of(&Run::times, &RunTimes::gpu_days_low)},
       {"gpu_days_high", of(&Run::times, &RunTimes::gpu_days_high)},
       {.column =
@@ -263,7 +264,8 @@ Values cost() {
   };
   return {
       timed("gpu_hours", costs(&RunCost::gpu_hours), kCost, 39, "GPU-hours", "",
-            "Wall time of the whole run times the number of GPUs."),
+            "Wall time of the whole run, with what the scenario says beside its steps, times the number of "
+            "GPUs."),
       timed("cost", costs(&RunCost::money), kCost, 7, "cost", "",
             "GPU-hours times the scenario's gpu_hour_price, in the currency of that price."),
       {"cost_low", costs(&RunCost::money_low),
@@ -352,9 +354,6 @@ Values whole_runs() {
       {"whole_gpu_days_high", whole(&WholeRun::gpu_days_high)},
       timed("whole_wall_hours", whole(&WholeRun::wall_hours), kWhole, 9, "whole wall", "h",
             "Wall time of the same."),
-      timed(
-          "whole_cost", [](const Run& run) { return run.whole ? if_there(run.whole->money) : Value(); },
-          kWhole, 10, "whole cost", "", "The price of these GPU-days."),
       {"startup_s", whole(&WholeRun::startup_s)},
       {"first_steps_s", whole(&WholeRun::first_steps_s)},
       {"data_wait_s", whole(&WholeRun::data_wait_s)},

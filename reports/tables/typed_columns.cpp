@@ -49,7 +49,7 @@ StrategyResult whole_run() {
   run.reordering.emplace();
   run.mixture.emplace().probes.emplace_back();
   run.planning.emplace();
-  run.whole.emplace().money = 0;
+  run.whole.emplace();
   run.failures.emplace().losses = FailureCost::Losses{};
   RunCost& cost = run.cost.emplace();
   for (std::optional<double> RunCost::*member : {&RunCost::money, &RunCost::money_low, &RunCost::money_high,

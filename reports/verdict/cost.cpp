@@ -34,16 +34,16 @@ std::string parts_text(const WholeRun& run) {
   return parts.empty() ? std::string(last) : fmt::format("{} and {}", fmt::join(parts, ", "), last);
 }
 
-// What a run takes beside its steps, the plans that it waits for, and failures, make it cost more than the
-// simulated GPU-days.
+std::string whole_text(const StrategyResult& best) {
+  if (!best.whole) return "";
+  const WholeRun& run = *best.whole;
+  return fmt::format(" With {}: {} GPU-days{}, {} h.", parts_text(run), quantity(run.gpu_days),
+                     interval_note(run.gpu_days_low, run.gpu_days_high), quantity(run.wall_hours));
+}
+
+// The plans that a run waits for, and failures, make it cost more than the simulated GPU-days.
 std::string surcharge_text(const StrategyResult& best) {
   std::string text;
-  if (best.whole) {
-    text += fmt::format(
-        " With {}: {} GPU-days{}, {} h", parts_text(*best.whole), quantity(best.whole->gpu_days),
-        interval_note(best.whole->gpu_days_low, best.whole->gpu_days_high), quantity(best.whole->wall_hours));
-    text += best.whole->money ? fmt::format(", money {}.", quantity(*best.whole->money)) : ".";
-  }
   if (best.planning)
     text += fmt::format(" With waits for plans: {} GPU-days.", quantity(best.planning->gpu_days));
   if (!best.failures) return text;
@@ -66,7 +66,7 @@ std::string cost_sentence(const StrategyResult& best) {
   if (best.bound && best.bound->above_fraction)
     text += fmt::format("; {} above the least possible over {} (lower bound)",
                         percent(*best.bound->above_fraction), best.bound->space);
-  return text + "." + money_text(best) + surcharge_text(best);
+  return text + "." + whole_text(best) + money_text(best) + surcharge_text(best);
 }
 
 }  // namespace packsim::formats_detail

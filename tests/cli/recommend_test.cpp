@@ -136,7 +136,7 @@ TEST_CASE("a deadline counts what a run takes beside its steps, and sweep and pa
     CHECK(best["times"]["wall_hours"] == run["whole_wall_hours"]);
     CHECK(best["times"]["gpu_days"] == run["whole_gpu_days"]);
     CHECK(best["times"]["gpu_days_high"].get<double>() == Approx(run["whole_gpu_days_high"].get<double>()));
-    CHECK(best["times"]["money"].get<double>() == Approx(run["whole_cost"].get<double>()));
+    CHECK(best["times"]["money"].get<double>() == Approx(run["cost"].get<double>()));
   }
   // One hour of 8 GPUs at 2.5 is 20: the cheapest point is as dear as the answer.
   const ProgramRun sweep =

@@ -29,7 +29,7 @@ TEST_CASE("GPU-hours times the price are the cost, and times the board power the
   Cluster cluster;
   cluster.gpu_hour_price = 2.5;
   cluster.gpu.power_w = 700;
-  const RunCost cost = run_cost(cluster, five_gpu_days(), {});
+  const RunCost cost = run_cost(cluster, five_gpu_days(), {}, {});
   CHECK(cost.gpu_hours == Approx(120));
   CHECK(cost.money.value() == Approx(120 * 2.5));
   CHECK(cost.money_low.value() == Approx(114 * 2.5));   // 4.75 x 24 = 114
@@ -39,7 +39,7 @@ TEST_CASE("GPU-hours times the price are the cost, and times the board power the
 }
 
 TEST_CASE("without a price there is no money, without a power no energy") {
-  const RunCost cost = run_cost({}, five_gpu_days(), FailureCost{.gpu_days = 6});
+  const RunCost cost = run_cost({}, five_gpu_days(), {}, FailureCost{.gpu_days = 6});
   CHECK(cost.gpu_hours == Approx(120));
   CHECK_FALSE(cost.money);
   CHECK_FALSE(cost.money_low);
@@ -48,13 +48,27 @@ TEST_CASE("without a price there is no money, without a power no energy") {
   CHECK_FALSE(cost.energy_kwh);
 }
 
+TEST_CASE("what a run takes beside its steps is paid for") {
+  Cluster cluster;
+  cluster.gpu_hour_price = 2.5;
+  cluster.gpu.power_w = 700;
+  const WholeRun whole{.gpu_days = 6, .gpu_days_low = 5.75, .gpu_days_high = 6.5};
+  const RunCost cost = run_cost(cluster, five_gpu_days(), whole, {});
+  CHECK(cost.gpu_hours == Approx(144));  // 6 x 24
+  CHECK(cost.money.value() == Approx(144 * 2.5));
+  CHECK(cost.money_low.value() == Approx(138 * 2.5));
+  CHECK(cost.money_high.value() == Approx(156 * 2.5));
+  CHECK(cost.energy_kwh.value() == Approx(144 * 0.7));
+}
+
 TEST_CASE("failures cost the price of their GPU-days, without end if the run never ends") {
   Cluster cluster;
   cluster.gpu_hour_price = 2;
-  CHECK(run_cost(cluster, five_gpu_days(), FailureCost{.gpu_days = 6}).money_with_failures.value() ==
+  CHECK(run_cost(cluster, five_gpu_days(), {}, FailureCost{.gpu_days = 6}).money_with_failures.value() ==
         Approx(6 * 24 * 2));
   constexpr double kNever = std::numeric_limits<double>::infinity();
-  CHECK(run_cost(cluster, five_gpu_days(), FailureCost{.gpu_days = kNever}).money_with_failures == kNever);
+  CHECK(run_cost(cluster, five_gpu_days(), {}, FailureCost{.gpu_days = kNever}).money_with_failures ==
+        kNever);
 }
 
 TEST_CASE("a scenario's price and failures reach its results") {

@@ -81,7 +81,6 @@ TEST_CASE("report.json keeps its keys and their order, timings last") {
                                                              "whole_gpu_days_low",
                                                              "whole_gpu_days_high",
                                                              "whole_wall_hours",
-                                                             "whole_cost",
                                                              "startup_s",
                                                              "first_steps_s",
                                                              "data_wait_s",
@@ -285,8 +284,7 @@ TEST_CASE("what a run takes beside its steps is in the manifest, the whole run, 
   report.manifest.beside_steps = BesideSteps{
       .startup_s = 600,
       .evaluation = BesideSteps::Evaluation{.every_iterations = 50, .duration_s = {}, .tokens = 2000}};
-  report.runs[1].whole =
-      WholeRun{.startup_s = 600, .evaluation_s = 30, .wall_hours = 12.2, .gpu_days = 4.06, .money = 243.6};
+  report.runs[1].whole = WholeRun{.startup_s = 600, .evaluation_s = 30, .wall_hours = 12.2, .gpu_days = 4.06};
   const OrderedJson written = OrderedJson::parse(to_json(report));
   CHECK(written["manifest"]["beside_steps"].dump() ==
         R"({"startup_s":600.0,"first_steps_s":0.0,"data_wait_s":0.0,)"
@@ -294,8 +292,7 @@ TEST_CASE("what a run takes beside its steps is in the manifest, the whole run, 
         R"("checkpoint":null,"finish_s":0.0})");
   CHECK(written["runs"][1]["whole_gpu_days"] == 4.06);
   CHECK(written["runs"][1]["evaluation_s"] == 30);
-  CHECK_THAT(verdict(report).cost,
-             Catch::Contains(" With start-up and evaluation: 4.06 GPU-days, 12.2 h, money 244."));
+  CHECK_THAT(verdict(report).cost, Catch::Contains(" With start-up and evaluation: 4.06 GPU-days, 12.2 h."));
   CHECK_THAT(to_terminal(report, {.wide = true}),
              Catch::Contains("start-up 600 s; evaluation of 2.00k tokens every 50 iterations"));
 }

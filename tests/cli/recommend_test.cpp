@@ -129,7 +129,8 @@ TEST_CASE("a deadline counts what a run takes beside its steps, and sweep and pa
   REQUIRE(short_start["best"].is_number());
   const json best = short_start["candidates"][short_start["best"].get<std::size_t>()];
   const ProgramRun compare = run_shell(folder, "packsim compare answer/scenario.json --json --quiet --out r");
-  for (const json& run : json::parse(compare.out)["runs"]) {
+  const json runs = json::parse(compare.out)["runs"];
+  for (const json& run : runs) {
     if (run["name"] != best["strategy"]) continue;
     CHECK(run["startup_s"] == 3600);
     CHECK(run["whole_wall_hours"] == run["wall_hours"].get<double>() + 1);

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <tuple>
 
+#include "models/step/time_errors.hpp"
 #include "reports/text/numbers.hpp"
 
 namespace packsim {
@@ -21,11 +22,11 @@ const char* standing_name(Standing standing) {
 
 namespace {
 
-// Of a log-normal value, of whose distribution 95 % are below `high`.
+// Of a log-normal value, whose interval of nine of ten ends at `high`.
 double chance_below(double limit, double value, double high) {
-  constexpr double kUpperEnd = 1.6449;  // standard deviations from the middle to the end of 90 %
   if (high <= value) return value <= limit ? 1 : 0;
-  const double deviations = std::log(limit / value) / (std::log(high / value) / kUpperEnd);
+  const double end = std::log(nine_of_ten_factor(1));  // in standard deviations
+  const double deviations = end * std::log(limit / value) / std::log(high / value);
   return std::erfc(-deviations / std::sqrt(2.0)) / 2;
 }
 

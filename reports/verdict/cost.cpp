@@ -17,7 +17,7 @@ std::string money_text(const StrategyResult& best) {
                      interval_note(best.cost->money_low.value_or(0), best.cost->money_high.value_or(0)));
 }
 
-// "start-up and evaluation"
+// "start-up and evaluation"; empty where it takes nothing.
 std::string parts_text(const WholeRun& run) {
   std::vector<std::string_view> parts;
   for (const auto& [what, time_s] : {std::pair("start-up", run.startup_s),
@@ -28,7 +28,7 @@ std::string parts_text(const WholeRun& run) {
                                      {"the end", run.finish_s}}) {
     if (time_s > 0) parts.emplace_back(what);
   }
-  if (parts.empty()) return "nothing beside steps";
+  if (parts.empty()) return "";
   const std::string_view last = parts.back();
   parts.pop_back();
   return parts.empty() ? std::string(last) : fmt::format("{} and {}", fmt::join(parts, ", "), last);
@@ -37,7 +37,9 @@ std::string parts_text(const WholeRun& run) {
 std::string whole_text(const StrategyResult& best) {
   if (!best.whole) return "";
   const WholeRun& run = *best.whole;
-  return fmt::format(" With {}: {} GPU-days{}, {} h.", parts_text(run), quantity(run.gpu_days),
+  const std::string parts = parts_text(run);
+  if (parts.empty()) return "";
+  return fmt::format(" With {}: {} GPU-days{}, {} h.", parts, quantity(run.gpu_days),
                      interval_note(run.gpu_days_low, run.gpu_days_high), quantity(run.wall_hours));
 }
 

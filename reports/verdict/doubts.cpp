@@ -33,11 +33,12 @@ std::string next_run(const Report& report, const StrategyResult& best) {
   if (next->times->gpu_days <= best.times->gpu_days)
     return fmt::format("{} takes equally many GPU-days.", printable_name(next->name));
   const TimeRatio ratio = gpu_day_ratio(*next, best);
-  return fmt::format("{} is next with {} GPU-days, {} more{}.", printable_name(next->name),
-                     quantity(next->times->gpu_days), percent(ratio.value - 1),
-                     ratio.is_known() ? fmt::format(" (90%: {:+.1f}% to {:+.1f}%)", 100 * (ratio.low - 1),
-                                                    100 * (ratio.high - 1))
-                                      : "; the report has no intervals that say how sure that is");
+  return fmt::format(
+      "{} is next with {} GPU-days{}, {} more{}.", printable_name(next->name),
+      quantity(next->times->gpu_days), next->whole ? " of steps" : "", percent(ratio.value - 1),
+      ratio.is_known()
+          ? fmt::format(" (90%: {:+.1f}% to {:+.1f}%)", 100 * (ratio.low - 1), 100 * (ratio.high - 1))
+          : "; the report has no intervals that say how sure that is");
 }
 
 // The runs that may be as fast as the best one.

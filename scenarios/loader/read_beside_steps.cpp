@@ -1,5 +1,6 @@
 #include <limits>
 
+#include "scenarios/loader/json/either_key.hpp"
 #include "scenarios/loader/readers.hpp"
 
 namespace packsim {

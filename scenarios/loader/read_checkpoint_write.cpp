@@ -1,6 +1,5 @@
-#include <fmt/format.h>
-
 #include "models/memory/states.hpp"
+#include "scenarios/loader/json/either_key.hpp"
 #include "scenarios/loader/readers.hpp"
 
 namespace packsim {
@@ -23,16 +22,6 @@ double checkpoint_bytes(JsonReader& reader, const PlanContext& context) {
 }
 
 }  // namespace
-
-void refuse_beside(JsonReader& reader, std::string_view other, std::string_view key) {
-  if (reader.value(key) != nullptr) reader.refuse(key, fmt::format("no such key beside {}", other));
-}
-
-bool is_first_key(JsonReader& reader, std::string_view first, std::string_view second) {
-  if (reader.value(first) == nullptr) return reader.value(second) == nullptr;
-  refuse_beside(reader, first, second);
-  return true;
-}
 
 CheckpointWrite read_checkpoint_write(JsonReader& reader, const PlanContext& context) {
   constexpr double kLeast_s = 0.001;

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "scenarios/loader/json/either_key.hpp"
 #include "scenarios/loader/readers.hpp"
 
 namespace packsim {

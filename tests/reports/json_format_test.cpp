@@ -293,6 +293,12 @@ TEST_CASE("what a run takes beside its steps is in the manifest, the whole run, 
   CHECK(written["runs"][1]["whole_gpu_days"] == 4.06);
   CHECK(written["runs"][1]["evaluation_s"] == 30);
   CHECK_THAT(verdict(report).cost, Catch::Contains(" With start-up and evaluation: 4.06 GPU-days, 12.2 h."));
+  // isf, which is next, has its GPU-days of steps beside those of the whole run.
+  report.runs[0].whole = WholeRun{.startup_s = 600, .wall_hours = 15.2, .gpu_days = 5.06};
+  CHECK_THAT(verdict(report).doubts.front(),
+             Catch::StartsWith("isf is next with 5.00 GPU-days of steps, 25.0% more"));
+  report.runs[1].whole = WholeRun{.wall_hours = 12, .gpu_days = 4};
+  CHECK_THAT(verdict(report).cost, !Catch::Contains("With"));
   CHECK_THAT(to_terminal(report, {.wide = true}),
              Catch::Contains("start-up 600 s; evaluation of 2.00k tokens every 50 iterations"));
 }

@@ -30,6 +30,8 @@
 #include "experiment/compare_strategies.hpp"
 #include "files/inputs.hpp"
 #include "files/text/printable.hpp"
+#include "recommend/cluster_tables.hpp"
+#include "recommend/known_candidates.hpp"
 #include "recommend/recommendation_points.hpp"
 #include "recommend/recommendation_text.hpp"
 #include "recommend/sensitivity.hpp"
@@ -49,6 +51,7 @@ struct RecommendArguments {
   std::string deadline;
   std::string budget;
   std::string time_limit;
+  bool resume = false;
   int most_gpus = 0;
   std::string goal;
   int threads = 0;  // 0: one for each core
@@ -139,6 +142,16 @@ void add_settings(const Recommendation& found, const Scenario& scenario, const D
     texts.emplace_back(kSettings + file, std::move(text));
 }
 
+// What is known from an answer in this folder, which the new one replaces.
+std::vector<Candidate> earlier_answer(const std::string& folder) {
+  if (folder.empty())
+    throw std::invalid_argument("--resume: expected --out, the folder of the earlier answer");
+  const std::string path = folder + "/" + kAnswer;
+  std::vector<Candidate> known = known_candidates(path);
+  release_input(path);
+  return known;
+}
+
 // What a trainer and a colleague need of the best cluster. Says which files there are.
 std::string write_answer(const RecommendArguments& arguments, const CommandContext& context,
                          const Recommendation& found, const std::vector<Sensitivity>& sensitivities) {
@@ -202,6 +215,8 @@ void run_recommend(const CLI::App& command, RecommendArguments arguments, const 
   // Before data are measured, which may take long.
   const Question question = question_of(arguments, offers, prices, context);
   if (has_data && arguments.out.empty()) arguments.out = "packsim-recommendation";
+  std::vector<Candidate> known;
+  if (arguments.resume) known = earlier_answer(arguments.out);
   expect_outputs(arguments, has_data, context);
   if (has_data) {
     arguments.scenario.path =
@@ -235,9 +250,14 @@ void run_recommend(const CLI::App& command, RecommendArguments arguments, const 
                               minutes));
           },
       .is_over = [&] { return early->is_asked() || (end && Clock::now() >= *end); },
+      .version = context.version,
+      .known = std::move(known),
   };
   const Recommendation found = recommend(load, question, options);
   early.reset();
+  if (arguments.resume)
+    progress.note(fmt::format("{} of {} clusters were simulated for the earlier answer in {}, and not again.",
+                              found.n_known_clusters, n_clusters(found), printable(arguments.out)));
   const std::vector<Sensitivity> sensitivities = arguments.sensitivity && found.is_complete
                                                      ? sensitivity_of(load, found, options)
                                                      : std::vector<Sensitivity>();
@@ -248,7 +268,9 @@ void run_recommend(const CLI::App& command, RecommendArguments arguments, const 
   }
   if (arguments.out.empty()) return;
   const std::string written = write_answer(arguments, context, found, sensitivities);
-  if (!arguments.json && !arguments.quiet) print_out("{}", written);
+  if (arguments.json || arguments.quiet) return;
+  print_out("{}", written);
+  if (!found.is_complete) print_out("The same command with --resume goes on from this answer.\n");
 }
 
 }  // namespace
@@ -292,6 +314,8 @@ void add_recommend_command(CLI::App& app, const CommandContext& context) {
       ->check(CLI::IsMember({"cheapest", "fastest"}));
   command->add_option("--time-limit", arguments->time_limit,
                       "Answer after this time with what is known by then: 30s, 2m, or hours; so does Ctrl-C");
+  command->add_flag("--resume", arguments->resume,
+                    "Go on from the answer in --out: what it has of the same job is not simulated again");
   command
       ->add_option("--threads", arguments->threads,
                    "Clusters simulated at the same time; default: one a core")

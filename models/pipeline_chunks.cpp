@@ -27,4 +27,10 @@ std::vector<PipelineChunk> pipeline_chunks(const Transformer& model, const Paral
   return chunks;
 }
 
+int checkpointed_layers(const Transformer& model, const ParallelPlan& plan) {
+  int n_checkpointed = 0;
+  for (const PipelineChunk& chunk : pipeline_chunks(model, plan)) n_checkpointed += chunk.n_checkpointed;
+  return n_checkpointed;
+}
+
 }  // namespace packsim

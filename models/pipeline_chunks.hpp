@@ -22,4 +22,7 @@ struct PipelineChunk {
 /// all. A chunk that has fewer layers checkpoints all of them.
 std::vector<PipelineChunk> pipeline_chunks(const Transformer& model, const ParallelPlan& plan);
 
+/// The checkpointed layers of all chunks: plan.gc_layers or, as chunks checkpoint alike, a few more.
+int checkpointed_layers(const Transformer& model, const ParallelPlan& plan);
+
 }  // namespace packsim

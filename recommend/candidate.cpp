@@ -6,9 +6,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <tuple>
 
 #include "models/step/time_errors.hpp"
+#include "reports/formats/plan_search_json.hpp"
+#include "reports/tables/shown_groups.hpp"
 #include "reports/text/numbers.hpp"
 
 namespace packsim {
@@ -31,6 +34,14 @@ double chance_below(double limit, double value, double high) {
 }
 
 }  // namespace
+
+std::optional<CandidatePlan> candidate_plan(const ParallelPlan& plan,
+                                            const std::vector<PlannedGroup>& groups) {
+  if (groups.empty()) return std::nullopt;
+  return CandidatePlan{.zero_stage = groups.front().zero_stage,
+                       .groups = groups_text(plan, groups),
+                       .json = run_plan_json(plan, groups).dump()};
+}
 
 std::optional<double> chance_to_meet(const Limits& limits, const CandidateTimes& times) {
   std::optional<double> chance;

@@ -46,6 +46,16 @@ struct CandidateTimes {
   double cost() const { return money.value_or(gpu_days); }
 };
 
+/// The plan of a candidate, as answers show it.
+struct CandidatePlan {
+  int zero_stage = 1;
+  std::string groups;  ///< in words
+  std::string json;    ///< every key (run_plan_json())
+};
+/// None without groups.
+std::optional<CandidatePlan> candidate_plan(const ParallelPlan& plan,
+                                            const std::vector<PlannedGroup>& groups);
+
 /// A strategy on a cluster. Where a cluster was not simulated or was refused it is one candidate without a
 /// strategy.
 struct Candidate {
@@ -56,9 +66,11 @@ struct Candidate {
   std::string strategy = {};
   Standing standing = Standing::refused;
   std::string reason = {};  ///< why it does not meet the question; empty if it does
-  ParallelPlan plan = {};
-  std::vector<PlannedGroup> groups = {};  ///< empty where no plan is known
+  std::optional<CandidatePlan> plan = {};
   std::optional<CandidateTimes> times = {};
+  /// Of all that its result depends on: the scenario on this cluster, the files that it names, its data, and
+  /// the version of the program. Empty where the scenario is refused.
+  std::string job_hash = {};
 
   /// Whether it fits, and trains the job that was asked for.
   bool is_comparable() const { return standing == Standing::meets || standing == Standing::misses; }

@@ -177,7 +177,8 @@ std::string cluster_tables(const Recommendation& found, int width_columns) {
     add_rows(found, of_type, rows);
     const std::string price =
         offer.gpu_hour_price ? fmt::format(", {} a GPU-hour", *offer.gpu_hour_price) : "";
-    text += "\n" + wrapped(printable(name_of(offer)) + price, width_columns, 2);
+    if (o == 0) text += "\n";
+    text += wrapped(printable(name_of(offer)) + price, width_columns, 2);
     text += table_with_reasons(rows, width_columns);
   }
   return text;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <exception>
 #include <iterator>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <stdexcept>
@@ -19,6 +20,7 @@
 #include "recommend/least_work.hpp"
 #include "reports/tables/comparable_runs.hpp"
 #include "reports/text/numbers.hpp"
+#include "scenarios/loader/json/file_text.hpp"
 #include "scenarios/loader/json/problems.hpp"
 
 namespace packsim {
@@ -36,7 +38,9 @@ struct ClusterJob {
   int nodes = 0;
   int n_gpus = 0;
   LeastWork least;
-  double work_s = 0;  // of its simulation
+  double work_s = 0;      // of its simulation
+  std::string hash = {};  // Candidate::job_hash
+  bool is_known = false;  // whether its candidates are those of an earlier answer
   std::vector<RefusedStrategy> refused = {};
   std::vector<Candidate> candidates;
 
@@ -44,6 +48,7 @@ struct ClusterJob {
     Candidate candidate{.offer = offer, .nodes = nodes, .n_gpus = n_gpus, .least_gpu_hours = least.gpu_hours};
     candidate.standing = standing;
     candidate.reason = std::move(reason);
+    candidate.job_hash = hash;
     return candidate;
   }
 };
@@ -51,8 +56,7 @@ struct ClusterJob {
 Candidate candidate_of(const Question& question, const ClusterJob& job, const StrategyResult& run) {
   Candidate candidate = job.without_run(Standing::failed, "");
   candidate.strategy = run.name;
-  candidate.plan = run.plan;
-  candidate.groups = run.groups;
+  candidate.plan = candidate_plan(run.plan, run.groups);
   if (run.failure) {
     candidate.reason = *run.failure;
   } else if (!run.feasible) {
@@ -90,16 +94,86 @@ std::vector<Candidate> not_reached(const ClusterJob& job, const Scenario& scenar
   return candidates;
 }
 
+bool meets(const Candidate& candidate) {
+  return candidate.standing == Standing::meets;
+}
+
 // A mistake without the path of the file that it is in, which is the same for all clusters.
 std::string without_file(const std::string& message) {
   const std::size_t at = message.find(": /");
   return at == std::string::npos ? message : message.substr(at + 2);
 }
 
+// Of all that the results of a cluster depend on.
+std::string job_hash(const Scenario& scenario, const DataSet& data, const std::string& version) {
+  std::string text = version + "\n" + scenario.json->dump();
+  for (const auto& [path, hash] : scenario.files) text += "\n" + hash;
+  for (const DrawnSource& source : data.drawn.sources) text += "\n" + source.hash;
+  return hash_of(text);
+}
+
+bool has_result(const Candidate& candidate) {
+  return candidate.standing != Standing::not_reached && candidate.standing != Standing::not_simulated &&
+         candidate.standing != Standing::ruled_out;
+}
+
+// The candidates of this job in an earlier answer, whose limits may be others; empty if some are missing.
+std::vector<Candidate> known_of(const RecommendOptions& options, const Question& question,
+                                const ClusterJob& job) {
+  std::vector<Candidate> known;
+  if (job.hash.empty()) return known;
+  for (const Candidate& earlier : options.known) {
+    if (earlier.job_hash != job.hash) continue;
+    if (!has_result(earlier)) return {};
+    Candidate& candidate = known.emplace_back(job.without_run(earlier.standing, earlier.reason));
+    candidate.strategy = earlier.strategy;
+    candidate.plan = earlier.plan;
+    candidate.times = earlier.times;
+    if (!candidate.is_comparable()) continue;
+    candidate.reason.clear();
+    judge(question.limits, candidate);
+  }
+  return known;
+}
+
+std::string cluster_text(const Question& question, std::size_t offer, int nodes) {
+  return fmt::format("{} {} of {}", nodes, nodes == 1 ? "node" : "nodes", question.offers[offer].type);
+}
+
+// The best candidate of the clusters that are simulated already, for those who wait. Any thread may use it.
+class BestSoFar {
+ public:
+  explicit BestSoFar(const Question& question) : question_(question) {}
+
+  void look_at(const std::vector<Candidate>& candidates) {
+    const std::scoped_lock lock(mutex_);
+    for (const Candidate& candidate : candidates) {
+      if (meets(candidate) && (!best_ || is_better(question_.goal, candidate, *best_))) best_ = candidate;
+    }
+  }
+  /// "; so far: isf on 4 nodes of h100-sxm-80gb: 0.577 h, costs 46.1"; empty if nothing meets the limits yet.
+  std::string text() const {
+    const std::scoped_lock lock(mutex_);
+    if (!best_) return "";
+    return fmt::format("; so far: {} on {}: {} h, {}", best_->strategy,
+                       cluster_text(question_, best_->offer, best_->nodes),
+                       quantity(best_->times->wall_hours),
+                       fmt::format(fmt::runtime(best_->times->money ? "costs {}" : "{} GPU-days"),
+                                   quantity(best_->times->cost())));
+  }
+
+ private:
+  const Question& question_;
+  mutable std::mutex mutex_;
+  std::optional<Candidate> best_;
+};
+
 void simulate(const Load& load, const Question& question, const RecommendOptions& options, SharedWork& shared,
-              ClusterJob& job) {
-  options.progress(fmt::format("{} {} of {}", job.nodes, job.nodes == 1 ? "node" : "nodes",
-                               question.offers[job.offer].type));
+              BestSoFar& so_far, ClusterJob& job) {
+  job.candidates = known_of(options, question, job);
+  job.is_known = !job.candidates.empty();
+  if (job.is_known) return so_far.look_at(job.candidates);
+  options.progress(cluster_text(question, job.offer, job.nodes) + so_far.text());
   try {
     const Scenario scenario = load(settings_of(question.offers[job.offer], job.nodes));
     const Report report = report_of(scenario, shared, options.is_over);
@@ -114,6 +188,7 @@ void simulate(const Load& load, const Question& question, const RecommendOptions
   } catch (const std::invalid_argument& error) {
     job.candidates.push_back(job.without_run(Standing::failed, error.what()));
   }
+  so_far.look_at(job.candidates);
 }
 
 // Why the limits rule out a cluster, whatever the schedule; empty if they do not.
@@ -146,10 +221,6 @@ const Candidate* best_of(Goal goal, const std::vector<Candidate>& candidates, au
     if (is_asked(candidate) && (best == nullptr || is_better(goal, candidate, *best))) best = &candidate;
   }
   return best;
-}
-
-bool meets(const Candidate& candidate) {
-  return candidate.standing == Standing::meets;
 }
 
 bool is_unfinished(const ClusterJob& job) {
@@ -233,7 +304,7 @@ void throw_if_refused_everywhere(const std::vector<ClusterJob>& jobs) {
 
 // Round by round, the clusters in the order of what they may be at best. The others cannot be better.
 void simulate_until_best(const Load& load, const Question& question, const RecommendOptions& options,
-                         std::span<ClusterJob* const> order, SharedWork& shared) {
+                         std::span<ClusterJob* const> order, SharedWork& shared, BestSoFar& so_far) {
   std::optional<Candidate> best;
   for (std::size_t begin = 0; begin < order.size(); begin += kRound) {
     const std::span round = order.subspan(begin, std::min(kRound, order.size() - begin));
@@ -242,7 +313,7 @@ void simulate_until_best(const Load& load, const Question& question, const Recom
       if (!question.simulates_all && best && is_better(question.goal, *best, ideal(question, job))) {
         job.candidates.push_back(cannot_be_better(job));
       } else {
-        simulate(load, question, options, shared, job);
+        simulate(load, question, options, shared, so_far, job);
       }
     });
     for (const ClusterJob* job : round) {
@@ -261,14 +332,14 @@ void simulate_until_best(const Load& load, const Question& question, const Recom
 // Those with fewer GPUs than the smallest cluster that is known to meet the question, until one of them does.
 // Whether all of these were simulated.
 bool simulate_until_fewest(const Load& load, const Question& question, const RecommendOptions& options,
-                           std::vector<ClusterJob>& jobs, SharedWork& shared) {
+                           std::vector<ClusterJob>& jobs, SharedWork& shared, BestSoFar& so_far) {
   std::vector<ClusterJob*> order;
   for (ClusterJob& job : jobs) order.push_back(&job);
   std::ranges::stable_sort(order, {}, [](const ClusterJob* job) { return job->n_gpus; });
   for (ClusterJob* job : order) {
     if (job->candidates.front().standing == Standing::not_simulated) {
       std::vector<Candidate> before = std::exchange(job->candidates, {});
-      simulate(load, question, options, shared, *job);
+      simulate(load, question, options, shared, so_far, *job);
       if (is_unfinished(*job)) {
         job->candidates = std::move(before);  // it cannot be better
         return false;
@@ -317,9 +388,11 @@ Recommendation recommend(const Load& load, const Question& question, const Recom
             "sweep simulates a mixture on clusters");
       }
       jobs[j].refused = scenario.refused_strategies;
+      const auto data = shared.data(scenario);
+      jobs[j].hash = job_hash(scenario, *data, options.version);
       jobs[j].least = least_work(scenario, shared);
       constexpr bool kAtOpLevel = false;
-      jobs[j].work_s = estimated_work_s(scenario, shared.data(scenario)->drawn.lengths_tokens, kAtOpLevel);
+      jobs[j].work_s = estimated_work_s(scenario, data->drawn.lengths_tokens, kAtOpLevel);
     } catch (const ScenarioError&) {
       // The same is the result of the cluster's simulation.
     }
@@ -333,7 +406,7 @@ Recommendation recommend(const Load& load, const Question& question, const Recom
     const std::string exceeded = question.simulates_all ? "" : limit_exceeded(question, job);
     if (exceeded.empty()) {
       order.push_back(&job);
-      most_work_s += job.work_s;
+      if (known_of(options, question, job).empty()) most_work_s += job.work_s;
     } else {
       job.candidates.push_back(job.without_run(Standing::ruled_out, exceeded));
     }
@@ -345,13 +418,17 @@ Recommendation recommend(const Load& load, const Question& question, const Recom
                                            : std::pair(times.wall_hours, times.cost());
   });
   options.estimated(most_work_s);
-  simulate_until_best(load, question, options, order, shared);
-  const bool knows_fewest = simulate_until_fewest(load, question, options, jobs, shared);
+  BestSoFar so_far(question);
+  simulate_until_best(load, question, options, order, shared, so_far);
+  const bool knows_fewest = simulate_until_fewest(load, question, options, jobs, shared, so_far);
 
   Recommendation found{
       .question = question, .candidates = {}, .ranking = {}, .pareto = {}, .fewest_gpus = {}, .report = {}};
   found.is_complete = knows_fewest && std::ranges::none_of(jobs, is_unfinished);
-  for (ClusterJob& job : jobs) std::ranges::move(job.candidates, std::back_inserter(found.candidates));
+  for (ClusterJob& job : jobs) {
+    found.n_known_clusters += job.is_known ? 1 : 0;
+    std::ranges::move(job.candidates, std::back_inserter(found.candidates));
+  }
   for (const Candidate& candidate : found.candidates) {
     if (meets(candidate) && (!found.fewest_gpus || candidate.n_gpus < *found.fewest_gpus))
       found.fewest_gpus = candidate.n_gpus;
@@ -362,9 +439,10 @@ Recommendation recommend(const Load& load, const Question& question, const Recom
     const Candidate& winner = found.candidates[found.ranking.front()];
     const auto job = std::ranges::find_if(
         jobs, [&](const ClusterJob& of) { return of.offer == winner.offer && of.nodes == winner.nodes; });
-    // Its results are known; where time was over, no other strategy is simulated.
+    // Its results are there, unless they are an earlier answer's; where time was over, no other strategy is
+    // simulated.
     found.report = report_of(load(settings_of(question.offers[job->offer], job->nodes)), shared,
-                             [&] { return !found.is_complete; });
+                             [&] { return !found.is_complete && !job->is_known; });
   }
   return found;
 }

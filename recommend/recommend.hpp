@@ -25,6 +25,7 @@ struct Recommendation {
   std::vector<std::size_t> pareto;
   std::optional<int> fewest_gpus = {};  ///< that meet the question; none if no cluster does
   bool is_complete = true;              ///< whether the best and the fewest GPUs are those of all clusters
+  int n_known_clusters = 0;             ///< whose candidates are those of an earlier answer
   Report report;                        ///< of the best's cluster; without runs if there is no best
 };
 
@@ -38,6 +39,10 @@ struct RecommendOptions {
   /// Whether the answer is wanted now: asked from any thread, between two strategies and more often. Clusters
   /// that were not simulated by then, and may be better than the best, are not_reached.
   std::function<bool()> is_over = [] { return false; };
+  std::string version = {};  ///< of the program: a part of Candidate::job_hash
+  /// Of an earlier answer (known_candidates()). Those whose job is the same are not simulated again, if all
+  /// strategies of their cluster are there.
+  std::vector<Candidate> known = {};
 };
 
 /// The settings that put the scenario on a cluster. Its own cluster keeps all but the number of nodes.

@@ -2,7 +2,6 @@
 
 #include "recommend/recommendation_text.hpp"
 #include "reports/formats/plan_search_json.hpp"
-#include "reports/tables/shown_groups.hpp"
 
 namespace packsim {
 namespace {
@@ -42,7 +41,7 @@ Json question_json(const Question& question) {
 }
 
 Json candidate_json(const Question& question, const Candidate& candidate) {
-  const bool has_plan = !candidate.groups.empty();
+  const std::optional<CandidatePlan>& plan = candidate.plan;
   const ClusterOffer& offer = question.offers[candidate.offer];
   return {{"cluster_type", offer.type},
           {"term", offer.term.empty() ? Json() : Json(offer.term)},
@@ -52,12 +51,13 @@ Json candidate_json(const Question& question, const Candidate& candidate) {
           {"strategy", candidate.strategy.empty() ? Json() : Json(candidate.strategy)},
           {"standing", standing_name(candidate.standing)},
           {"reason", candidate.reason.empty() ? Json() : Json(candidate.reason)},
-          {"zero_stage", has_plan ? Json(candidate.groups.front().zero_stage) : Json()},
-          {"groups", has_plan ? Json(groups_text(candidate.plan, candidate.groups)) : Json()},
-          {"plan", has_plan ? run_plan_json(candidate.plan, candidate.groups) : Json()},
+          {"zero_stage", plan ? Json(plan->zero_stage) : Json()},
+          {"groups", plan ? Json(plan->groups) : Json()},
+          {"plan", plan ? Json::parse(plan->json) : Json()},
           {"chance_to_meet",
            candidate.times ? optional_json(chance_to_meet(question.limits, *candidate.times)) : Json()},
-          {"times", times_json(candidate.times)}};
+          {"times", times_json(candidate.times)},
+          {"job_hash", candidate.job_hash.empty() ? Json() : Json(candidate.job_hash)}};
 }
 
 Json case_json(const ChangedCase& changed) {

@@ -20,24 +20,23 @@ PlannedGroup plan_group(const Scenario& scenario, const ParallelPlan& base, cons
   const MemoryAssumptions assumptions = memory_assumptions(scenario);
   ParallelPlan plan = group_plan(base, group, 0);
   const double tokens_per_gpu = static_cast<double>(pack_tokens) / plan.sequence_gpus();
-  const std::optional<int> fewest =
-      fewest_gc_layers(scenario.model, scenario.cluster, plan, assumptions, tokens_per_gpu, n_micro_batches,
-                       memory_margin(plan, assumptions));
-  plan.gc_layers = group.gc_layers ? *group.gc_layers
-                                   : trainer_layers(scenario.trainer.get(), scenario.model, plan,
-                                                    fewest.value_or(scenario.model.n_layers));
-  // Chunks of a pipeline checkpoint alike, which may make more of them.
-  int n_checkpointed = 0;
-  for (const PipelineChunk& chunk : pipeline_chunks(scenario.model, plan))
-    n_checkpointed += chunk.n_checkpointed;
-  plan.gc_layers = n_checkpointed;
+  PlanMemory memory(scenario.model, scenario.cluster, plan, assumptions);
+  if (group.gc_layers) {
+    plan.gc_layers = *group.gc_layers;
+  } else {
+    const std::optional<int> fewest =
+        fewest_gc_layers(memory, tokens_per_gpu, n_micro_batches, memory_margin(plan, assumptions));
+    plan.gc_layers = trainer_layers(scenario.trainer.get(), scenario.model, plan,
+                                    fewest.value_or(scenario.model.n_layers));
+  }
+  plan.gc_layers = checkpointed_layers(scenario.model, plan);
+  memory.set_gc_layers(plan.gc_layers);
   PlannedGroup result;
   result.capacity_tokens = group.capacity_tokens;
   result.sequence = group.sequence;
   result.gc_layers = plan.gc_layers;
   result.zero_stage = plan.zero_stage;
-  result.memory =
-      peak_memory(scenario.model, scenario.cluster, plan, assumptions, tokens_per_gpu, n_micro_batches);
+  result.memory = memory.peak(tokens_per_gpu, n_micro_batches);
   result.peak_memory_bytes = result.memory.total_bytes();
   result.gpu_memory_bytes = static_cast<double>(scenario.cluster.gpu.memory_bytes);
   result.host_memory_bytes = scenario.cluster.host_memory_bytes;

@@ -27,17 +27,19 @@ StepPricer& ScenarioPricers::of(const ParallelPlan& plan) {
     known.pricer = std::make_unique<StepPricer>(scenario_.model, scenario_.cluster, key, scenario_.hardware,
                                                 scenario_.profile.factors, store_);
   ++known.n_asked;
+  if (recent_.empty() || recent_.back() != known.pricer.get()) recent_.push_back(known.pricer.get());
   known.pricer->set_gc_layers(plan.gc_layers);
   return *known.pricer;
 }
 
 const PlanCost& ScenarioPricers::cost_at(const ParallelPlan& plan, std::int64_t capacity_tokens,
                                          int points_per_octave) {
-  CostsByLength& costs = costs_[plan];
+  KnownCosts& costs = costs_[plan];
   const std::pair length_and_points(capacity_tokens, points_per_octave);
-  if (const auto known = costs.find(length_and_points); known != costs.end()) return known->second;
-  return costs.emplace(length_and_points, plan_cost(of(plan), capacity_tokens, points_per_octave))
-      .first->second;
+  const auto known = costs.by_length.find(length_and_points);
+  if (known != costs.by_length.end()) return known->second;
+  PlanCost cost = plan_cost(of(plan), capacity_tokens, points_per_octave, &costs.pack_times);
+  return costs.by_length.emplace(length_and_points, std::move(cost)).first->second;
 }
 
 const PlanCost& ScenarioPricers::cost(const ParallelPlan& plan, std::int64_t capacity_tokens) {
@@ -49,11 +51,13 @@ const PlanCost& ScenarioPricers::rough_cost(const ParallelPlan& plan, std::int64
 }
 
 void ScenarioPricers::forget_interpolated() {
-  for (auto& [plan, known] : pricers_) known.pricer->forget_interpolated();
+  for (StepPricer* pricer : recent_) pricer->forget_interpolated();
+  recent_.clear();
 }
 
 void ScenarioPricers::forget_rare_plans() {
   constexpr std::size_t kMostPlans = 64;
+  forget_interpolated();
   if (pricers_.size() > kMostPlans) {
     std::vector<Pricers::iterator> often;  // asked for most comes first
     for (auto known = pricers_.begin(); known != pricers_.end(); ++known) often.push_back(known);
@@ -83,7 +87,6 @@ std::shared_ptr<ScenarioPricers> SharedPrices::lend() {
 
 void SharedPrices::take_back(std::unique_ptr<ScenarioPricers> pricers) noexcept {
   try {
-    pricers->forget_interpolated();
     pricers->forget_rare_plans();
     const std::scoped_lock lock(mutex_);
     idle_.push_back(std::move(pricers));

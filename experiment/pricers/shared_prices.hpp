@@ -32,7 +32,8 @@ class ScenarioPricers {
   const std::shared_ptr<PriceStore>& store() const { return store_; }
   /// Deletes interpolated prices, which are cheap to compute again. Prices that refer to them become invalid.
   void forget_interpolated();
-  /// Deletes the prices of all but the plans that were asked for most. A search leaves those of many.
+  /// Deletes the interpolated prices, and all of plans but those that were asked for most. A search leaves
+  /// those of many.
   void forget_rare_plans();
 
  private:
@@ -43,10 +44,14 @@ class ScenarioPricers {
     std::int64_t n_asked = 0;
   };
   using Pricers = std::unordered_map<ParallelPlan, KnownPricer, PlanHash>;
-  Pricers pricers_;  // by the plan without checkpointing
+  Pricers pricers_;                  // by the plan without checkpointing
+  std::vector<StepPricer*> recent_;  // asked for since interpolated prices were deleted
   const PlanCost& cost_at(const ParallelPlan& plan, std::int64_t capacity_tokens, int points_per_octave);
-  using CostsByLength = std::map<std::pair<std::int64_t, int>, PlanCost>;  // and by points_per_octave
-  std::unordered_map<ParallelPlan, CostsByLength, PlanHash> costs_;        // references to costs stay valid
+  struct KnownCosts {
+    std::map<std::pair<std::int64_t, int>, PlanCost> by_length;  // and by points_per_octave
+    PackTimes pack_times;
+  };
+  std::unordered_map<ParallelPlan, KnownCosts, PlanHash> costs_;  // references to costs stay valid
 };
 
 /// Lends pricers to strategies, which run on any number of threads. Each strategy has pricers of its own

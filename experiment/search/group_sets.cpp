@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <map>
+#include <ranges>
+#include <utility>
 
 #include "experiment/plans/plan_group.hpp"
 #include "planning/tune/tune.hpp"
@@ -23,20 +26,36 @@ struct RatedOption {
   double work_s = 0;
 };
 
-// The cheapest option of each length up to `below_tokens`, the longest lengths first.
+// The least that the option's work may take: recomputation, which differs between options, adds to it.
+double least_work_s(const GroupOption& one, WorkFloors& floors) {
+  GroupOption without = one;
+  without.plan.gc_layers = 0;
+  return work_s(without, floors);
+}
+
+// The cheapest of options of one length; the first of those that are equal.
+const GroupOption& cheapest(std::span<const GroupOption* const> options, WorkFloors& floors) {
+  std::multimap<double, const GroupOption*> by_least;
+  for (const GroupOption* one : options) by_least.emplace(least_work_s(*one, floors), one);
+  std::pair best(std::numeric_limits<double>::infinity(), by_least.begin()->second);
+  for (const auto& [least_s, one] : by_least) {
+    if (least_s > best.first) break;
+    best = std::min(best, std::pair(work_s(*one, floors), one));
+  }
+  return *best.second;
+}
+
+// The cheapest option of each length below `below_tokens`, the longest lengths first.
 std::vector<GroupOption> cheapest_of_lengths(std::span<const GroupOption> options, std::int64_t below_tokens,
                                              WorkFloors& floors) {
-  std::map<std::int64_t, RatedOption, std::greater<>> best;
+  std::map<std::int64_t, std::vector<const GroupOption*>, std::greater<>> of_length;
   for (const GroupOption& one : options) {
-    if (!one.fits || !one.fills_iteration || one.group.capacity_tokens >= below_tokens) continue;
-    const RatedOption rated = {one, work_s(one, floors)};
-    const auto [same, is_first] = best.emplace(one.group.capacity_tokens, rated);
-    if (!is_first && rated.work_s < same->second.work_s) same->second = rated;
+    if (one.fits && one.fills_iteration && one.group.capacity_tokens < below_tokens)
+      of_length[one.group.capacity_tokens].push_back(&one);
   }
   std::vector<GroupOption> longest_first;
-  for (const auto& [tokens, rated] : best) {
-    if (longest_first.size() < kMostLengths) longest_first.push_back(rated.option);
-  }
+  for (const auto& [tokens, of_one] : of_length | std::views::take(kMostLengths))
+    longest_first.push_back(cheapest(of_one, floors));
   return longest_first;
 }
 

@@ -95,10 +95,24 @@ std::string_view maker_of(const Gpu& gpu) {
   return std::string_view(gpu.driver_name).substr(0, gpu.driver_name.find(' '));
 }
 
-TransferNumbers of_makers(TransferNumbers numbers, const Gpu& from, const Gpu& to) {
-  if (maker_of(from) == maker_of(to)) return numbers;
-  for (double* error : {&numbers.product_error, &numbers.attention_error, &numbers.memory_error})
-    *error = numbers.other_maker_error;
+// Whether the files say the same multiprocessors, clock and peak of both.
+bool are_of_one_chip(const Gpu& from, const Gpu& to) {
+  const auto is_equal = [](std::optional<double> a, std::optional<double> b) {
+    return a && b && std::abs(*a / *b - 1) < 1e-3;
+  };
+  return maker_of(from) == maker_of(to) && from.n_sms == to.n_sms &&
+         is_equal(sm_cycles_per_s(from), sm_cycles_per_s(to)) && is_equal(from.peak("bf16"), to.peak("bf16"));
+}
+
+TransferNumbers of_pair(TransferNumbers numbers, const Gpu& from, const Gpu& to) {
+  if (are_of_one_chip(from, to)) {
+    numbers.product_error = numbers.same_chip_product_error;
+    numbers.attention_error = numbers.same_chip_attention_error;
+    numbers.memory_error = numbers.same_chip_memory_error;
+  } else if (maker_of(from) != maker_of(to)) {
+    for (double* error : {&numbers.product_error, &numbers.attention_error, &numbers.memory_error})
+      *error = numbers.other_maker_error;
+  }
   return numbers;
 }
 
@@ -109,7 +123,7 @@ class ProfileTransfer {
       : profile_(profile),
         measured_(measured),
         cluster_(cluster),
-        numbers_(of_makers(numbers, measured, cluster.gpu)) {}
+        numbers_(of_pair(numbers, measured, cluster.gpu)) {}
 
   HardwareProfile transferred() {
     HardwareProfile result = profile_;

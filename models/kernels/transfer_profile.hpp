@@ -23,6 +23,11 @@ struct TransferNumbers {
   double other_link_error = 0.8;
   /// Replaces the errors of work between GPUs of two makers, whose libraries reach other shares of the peak.
   double other_maker_error = 0.5;
+  // Replace the errors of work between GPUs of one chip, which differ in memory and links alone: those of
+  // calibration/measured between H100 and H200.
+  double same_chip_product_error = 0.04;
+  double same_chip_attention_error = 0.08;
+  double same_chip_memory_error = 0.08;
 };
 
 /// The profile of another cluster's GPUs and links, from one that was measured on `measured` GPUs.

@@ -1,6 +1,7 @@
 #include <array>
 
 #include "models/memory/peak_memory.hpp"
+#include "models/pipeline_chunks.hpp"
 
 namespace packsim {
 namespace {
@@ -50,17 +51,26 @@ bool fits(const Cluster& cluster, const MemoryPeak& peak, double margin) {
          peak.total_bytes() <= (1 - margin) * static_cast<double>(cluster.gpu.memory_bytes);
 }
 
+std::optional<int> fewest_gc_layers(PlanMemory& memory, double tokens_per_gpu, int n_micro_batches,
+                                    double margin) {
+  // Chunks of a pipeline checkpoint alike, so several numbers of layers are one plan.
+  const int n_layers = memory.model().n_layers;
+  for (int gc_layers = 0; gc_layers <= n_layers;) {
+    memory.set_gc_layers(gc_layers);
+    if (fits(memory.cluster(), memory.peak(tokens_per_gpu, n_micro_batches), margin)) return gc_layers;
+    gc_layers = checkpointed_layers(memory.model(), memory.plan()) + 1;
+  }
+  memory.set_gc_layers(n_layers);
+  return std::nullopt;
+}
+
 std::optional<int> fewest_gc_layers(const Transformer& model, const Cluster& cluster,
                                     const ParallelPlan& plan, const MemoryAssumptions& assumptions,
                                     double tokens_per_gpu, int n_micro_batches, double margin) {
   ParallelPlan tried = plan;
   tried.gc_layers = 0;
   PlanMemory memory(model, cluster, tried, assumptions);
-  for (int gc_layers = 0; gc_layers <= model.n_layers; ++gc_layers) {
-    memory.set_gc_layers(gc_layers);
-    if (fits(cluster, memory.peak(tokens_per_gpu, n_micro_batches), margin)) return gc_layers;
-  }
-  return std::nullopt;
+  return fewest_gc_layers(memory, tokens_per_gpu, n_micro_batches, margin);
 }
 
 }  // namespace packsim

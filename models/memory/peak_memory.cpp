@@ -391,6 +391,16 @@ void PlanMemory::set_gc_layers(int gc_layers) {
     parts_->chunks.push_back(stage_chunks(parts_->model, parts_->plan, stage));
 }
 
+const Transformer& PlanMemory::model() const {
+  return parts_->model;
+}
+const Cluster& PlanMemory::cluster() const {
+  return parts_->cluster;
+}
+const ParallelPlan& PlanMemory::plan() const {
+  return parts_->plan;
+}
+
 MemoryPeak PlanMemory::peak(double tokens_per_gpu, int n_micro_batches) const {
   const Job job = parts_->job(tokens_per_gpu, n_micro_batches);
   check(job);

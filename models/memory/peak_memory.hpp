@@ -102,6 +102,9 @@ class PlanMemory {
   /// Throws as peak_memory() does.
   MemoryPeak peak(double tokens_per_gpu, int n_micro_batches = 1) const;
   void set_gc_layers(int gc_layers);
+  const Transformer& model() const;
+  const Cluster& cluster() const;
+  const ParallelPlan& plan() const;
 
   // The moments that peak() compares, one by one, for a GPU of a pipeline stage. With micro-batches of
   // different sizes, they say what is held when; what a forward pass holds beyond what it keeps is not known.
@@ -150,5 +153,8 @@ bool fits(const Cluster& cluster, const MemoryPeak& peak, double margin = 0);
 std::optional<int> fewest_gc_layers(const Transformer& model, const Cluster& cluster,
                                     const ParallelPlan& plan, const MemoryAssumptions& assumptions,
                                     double tokens_per_gpu, int n_micro_batches = 1, double margin = 0);
+/// The same of the memory's plan, which is left with these layers, or with all of them if there are none.
+std::optional<int> fewest_gc_layers(PlanMemory& memory, double tokens_per_gpu, int n_micro_batches,
+                                    double margin);
 
 }  // namespace packsim

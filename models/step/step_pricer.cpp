@@ -60,6 +60,11 @@ TokenPrices between(const TokenPrices& a, const TokenPrices& b, double part) {
   return prices;
 }
 
+AttentionPricer& attention_of(PriceStore& store, std::string_view pass, const Transformer& model,
+                              const ParallelPlan& plan) {
+  return store.attention_of(pass, attention_shape(model, plan), plan.gathers_keys() ? 1 : plan.sequence.ring);
+}
+
 }  // namespace
 
 StepPricer::StepPricer(const Transformer& model, const Cluster& cluster, const ParallelPlan& plan,
@@ -72,10 +77,8 @@ StepPricer::StepPricer(const Transformer& model, const Cluster& cluster, const P
       factors_(factors),
       store_(store ? std::move(store) : std::make_shared<PriceStore>(profile, cluster)),
       kernels_(&store_->kernels()),
-      attention_forward_(profile, "fwd", attention_shape(model, plan), reached_attention_flop_per_s(cluster),
-                         plan.gathers_keys() ? 1 : plan.sequence.ring),
-      attention_backward_(profile, "bwd", attention_shape(model, plan), reached_attention_flop_per_s(cluster),
-                          plan.gathers_keys() ? 1 : plan.sequence.ring),
+      attention_forward_(attention_of(*store_, "fwd", model, plan)),
+      attention_backward_(attention_of(*store_, "bwd", model, plan)),
       grid_(store_->grid_of(model, plan)) {}
 
 // known: the time of all `count` runs together.

@@ -167,9 +167,9 @@ class StepPricer {
   ParallelPlan plan_;
   FrameworkFactors factors_;
   std::shared_ptr<PriceStore> store_;
-  KernelPricer* kernels_;  // of the store
-  AttentionPricer attention_forward_;
-  AttentionPricer attention_backward_;
+  KernelPricer* kernels_;                // of the store
+  AttentionPricer& attention_forward_;   // of the store
+  AttentionPricer& attention_backward_;  // of the store
   std::shared_ptr<TokenGrid> grid_;
   std::map<std::int64_t, TokenPrices> tokens_;  // interpolated ones
   std::map<std::int64_t, TokenAccounts> accounts_;

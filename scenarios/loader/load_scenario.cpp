@@ -174,15 +174,21 @@ HardwareProfile on_cluster(const Loaded<HardwareProfile>& hardware, const Loaded
   return profile;
 }
 
-// The hardware profile that the file of the cluster's GPU names, if any.
-Loaded<HardwareProfile> load_hardware_of_gpu(JsonReader& reader, const Loaded<Cluster>& cluster,
-                                             const DataPaths& data, Problems& problems) {
+// The hardware profile that the file of the cluster's GPU names, if any. One that takes the kernels that it
+// lacks from another profile was measured like that one, so it goes with framework profiles that are on it.
+Loaded<HardwareProfile> load_hardware_of_gpu(JsonReader& reader, const HardwareProfile& of_framework,
+                                             const Loaded<Cluster>& cluster, const DataPaths& data,
+                                             Problems& problems) {
   const std::string& name = cluster.value.gpu.hardware;
   if (!cluster.good || name.empty()) return {};
   const FoundFile file = find_named_file(kHardwareProfileFiles, name, "", data);
-  if (file.found()) return load_file(file.path, hardware_reader(data, problems), problems);
-  reader.refuse("cluster", "a GPU whose hardware is " + file.expected, file.got);
-  return {};
+  if (!file.found()) {
+    reader.refuse("cluster", "a GPU whose hardware is " + file.expected, file.got);
+    return {};
+  }
+  Loaded<HardwareProfile> loaded = load_file(file.path, hardware_reader(data, problems), problems);
+  const std::string& measured_like = loaded.value.missing_kernels_from;
+  return measured_like.empty() || measured_like == of_framework.name ? loaded : Loaded<HardwareProfile>();
 }
 
 // Kernels of a scenario, and whether they are those that its framework profile is relative to.
@@ -193,8 +199,8 @@ struct ScenarioHardware {
 };
 
 // The hardware profile that the scenario names. Else the one that the framework profile is on, if it was
-// fitted to steps of the cluster's GPU, and else the one that this GPU's file names. For kernels that it does
-// not have, and where none is named, the one that the framework profile is on.
+// fitted to steps of the cluster's GPU, and else the one that this GPU's file names, if it goes with that.
+// For kernels that it does not have, and where none is named, the one that the framework profile is on.
 ScenarioHardware load_hardware(JsonReader& reader, const Loaded<FrameworkProfile>& framework,
                                const Loaded<Cluster>& cluster, const std::string& folder,
                                const DataPaths& data, Problems& problems) {
@@ -211,14 +217,16 @@ ScenarioHardware load_hardware(JsonReader& reader, const Loaded<FrameworkProfile
     named = load_member(reader, "hardware", kHardwareProfileFiles, hardware_reader(data, problems), folder,
                         data, problems);
   } else if (!is_gpu_of_profile) {
-    named = load_hardware_of_gpu(reader, cluster, data, problems);
+    named = load_hardware_of_gpu(reader, of_framework.value, cluster, data, problems);
   }
   if (!is_named && !named.good) {
     of_framework.value = on_cluster(of_framework, cluster, "profile", reader);
     return {.kernels = of_framework, .attention_change = attention_change};
   }
   named.value = on_cluster(named, cluster, "hardware", reader);
-  const bool is_of_profile = named.value.name == framework.value.hardware;
+  const bool is_of_profile =
+      named.value.name == framework.value.hardware ||
+      (!is_named && named.value.missing_kernels_from == of_framework.value.name);  // of the same libraries
   if (of_framework.good && named.value.name != of_framework.value.name)
     named.value = with_missing_families(named.value, on_cluster(of_framework, cluster, "profile", reader));
   return {.kernels = named, .is_of_profile = is_of_profile, .attention_change = attention_change};

@@ -11,11 +11,15 @@ namespace {
 
 constexpr int kPointsPerOctave = 16;  // points of document lengths, as attention is no straight line
 
+// Up to here a pack takes as long as its weights take to be read: curves of few points have none in between.
+constexpr std::int64_t kFewTokens = 64;
+
 // Token counts from 1 to `last`, both included.
 std::vector<std::int64_t> grid_up_to(std::int64_t last, int points_per_octave) {
   std::vector<std::int64_t> points;
   for (int i = 0;; ++i) {
     const std::int64_t point = std::llround(std::exp2(static_cast<double>(i) / points_per_octave));
+    if (points_per_octave < kPointsPerOctave && point > 1 && point < kFewTokens) continue;
     if (point >= last) break;
     if (points.empty() || point > points.back()) points.push_back(point);
   }
@@ -33,14 +37,20 @@ class RankTimes {
     return step_s(price_of(tokens_per_gpu), n_packs);
   }
 
+  double pack_s(std::int64_t tokens_per_gpu, PackTimes& known) {
+    const auto found = known.find(tokens_per_gpu);
+    return found != known.end() ? found->second
+                                : known.emplace(tokens_per_gpu, added_s(tokens_per_gpu)).first->second;
+  }
+
+ private:
   // What one more pack adds; pipelines need whole rounds of packs.
-  double pack_s(std::int64_t tokens_per_gpu) {
+  double added_s(std::int64_t tokens_per_gpu) {
     const MicroBatchPrice price = price_of(tokens_per_gpu);
     const int round = plan_.plan.pp_degree;
     return (step_s(price, 2 * round) - step_s(price, round)) / round;
   }
 
- private:
   MicroBatchPrice price_of(std::int64_t tokens_per_gpu) {
     return pricer_.micro_batch(tokens_per_gpu * pricer_.plan().sequence_gpus(), {});
   }
@@ -71,7 +81,10 @@ double fill_rounds(const ParallelPlan& plan) {
   return static_cast<double>(plan.pp_degree - 1) / plan.virtual_stages;
 }
 
-PlanCost plan_cost(StepPricer& pricer, std::int64_t capacity_tokens, int points_per_octave) {
+PlanCost plan_cost(StepPricer& pricer, std::int64_t capacity_tokens, int points_per_octave,
+                   PackTimes* known) {
+  PackTimes own;
+  PackTimes& times = known == nullptr ? own : *known;
   const int gpus = pricer.plan().sequence_gpus();
   RankTimes rank(pricer);
   const double launch_s = of_layers(pricer, pricer.attention_launch());
@@ -79,7 +92,7 @@ PlanCost plan_cost(StepPricer& pricer, std::int64_t capacity_tokens, int points_
   CostCurve& tokens = cost.pack.tokens_s;
   for (const std::int64_t point : grid_up_to((capacity_tokens + gpus - 1) / gpus, points_per_octave)) {
     tokens.tokens.push_back(point * gpus);
-    tokens.time_s.push_back(rank.pack_s(point) + launch_s);
+    tokens.time_s.push_back(rank.pack_s(point, times) + launch_s);
   }
   CostCurve& document = cost.pack.document_s;
   for (const std::int64_t point : grid_up_to(capacity_tokens, kPointsPerOctave)) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <unordered_map>
 
 #include "models/step/step_pricer.hpp"
 #include "packing/pack_cost.hpp"
@@ -17,6 +18,10 @@ struct PlanCost {
   double step_s = 0;
 };
 
+/// Seconds that one more pack without attention adds to a step, by its tokens on each GPU. The curves of
+/// packs of several lengths have most of their points in common.
+using PackTimes = std::unordered_map<std::int64_t, double>;
+
 /// Time to fill and drain the plan's pipeline, in units of the time of a pack.
 double fill_rounds(const ParallelPlan& plan);
 
@@ -28,7 +33,11 @@ double fill_rounds(const ParallelPlan& plan);
 /// With ring attention, the curve by tokens includes all transfers of the ring. How many of them attention
 /// hides follows from the attention of a pack (PackCost::hidden_s()), of both passes together.
 ///
-/// Fewer points of the curve by tokens, which is nearly straight, make the times in between less exact.
-PlanCost plan_cost(StepPricer& pricer, std::int64_t capacity_tokens, int points_per_octave = 16);
+/// Fewer points of the curve by tokens, which is nearly straight, make the times in between less exact. There
+/// are then none between 1 and 64 tokens of a GPU.
+///
+/// known: the times of the same plan with the same checkpointed layers; new ones are added. Null: none.
+PlanCost plan_cost(StepPricer& pricer, std::int64_t capacity_tokens, int points_per_octave = 16,
+                   PackTimes* known = nullptr);
 
 }  // namespace packsim

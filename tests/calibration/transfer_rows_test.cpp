@@ -22,7 +22,7 @@ namespace {
 // what is fitted to `from`, without a row of `to`.
 struct Transfer {
   std::string from;       // file of models/gpus
-  std::string from_file;  // of calibration/data
+  std::string from_file;  // of calibration/data, or as seen from there
   std::string from_library;
   std::string to;
   std::string to_file;
@@ -103,6 +103,16 @@ const std::vector<Transfer> kTransfers = {
      "nccl-aws", "collective"},
     {"h100-sxm-80gb", "h100-public-collectives", "torch-vidur", "a100-sxm-80gb", "a100-public-collectives",
      "torch-vidur", "collective"},
+};
+
+// Kernels of the same libraries, measured by the same program on two GPUs of one chip.
+const std::string kMeasuredH100 = "../measured/h100-kernels";
+const std::string kMeasuredH200 = "../measured/h200-kernels";
+const std::vector<Transfer> kSameChip = {
+    {"h100-sxm-80gb", kMeasuredH100, "cublaslt", "h200-sxm-141gb", kMeasuredH200, "cublaslt", "gemm"},
+    {"h100-sxm-80gb", kMeasuredH100, "cudnn", "h200-sxm-141gb", kMeasuredH200, "cudnn", "attention"},
+    {"h100-sxm-80gb", kMeasuredH100, "packsim", "h200-sxm-141gb", kMeasuredH200, "packsim", "elementwise"},
+    {"h100-sxm-80gb", kMeasuredH100, "cuda", "h200-sxm-141gb", kMeasuredH200, "cuda", "copies"},
 };
 
 struct Prediction {
@@ -270,9 +280,18 @@ TEST_CASE("A transfer to another maker's GPU says how little is known", "[plain]
   }
 }
 
+TEST_CASE("Kernels transferred between GPUs of one chip are within its smaller errors", "[plain]") {
+  for (const Transfer& transfer : kSameChip) {
+    const Summary summary = summary_of(predict(transfer));
+    CAPTURE(transfer.family, summary.n);
+    CHECK(summary.median_error < 0.06);
+    CHECK(summary.inside >= 0.85);
+  }
+}
+
 // The table of docs/accuracy/transfer.md.
 TEST_CASE("Print the transfers between GPUs", "[.transfers]") {
-  for (const Transfer& transfer : kTransfers) {
+  const auto print = [](const Transfer& transfer) {
     const Summary summary = summary_of(predict(transfer));
     const std::string libraries = transfer.from_library == transfer.to_library
                                       ? transfer.to_library
@@ -281,7 +300,9 @@ TEST_CASE("Print the transfers between GPUs", "[.transfers]") {
                 transfer.family.c_str(), transfer.from.c_str(), libraries.c_str(), summary.n,
                 100 * std::expm1(summary.median_log), 100 * std::expm1(summary.median_error),
                 100 * summary.inside);
-  }
+  };
+  std::ranges::for_each(kTransfers, print);
+  std::ranges::for_each(kSameChip, print);
   for (const Group& group : kGroups) {
     const Summary summary = of_group(group);
     std::printf("| all of one maker | %s | | %zu | %+.0f %% | %.0f %% | %.0f %% |\n", group.name.c_str(),

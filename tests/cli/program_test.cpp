@@ -237,6 +237,23 @@ TEST_CASE("Another hardware profile than the factors' own widens the interval an
   CHECK(own["manifest"]["warnings"].dump().find("on hardware profile") == std::string::npos);
 }
 
+TEST_CASE("A profile of LoRA steps that prices full fine-tuning is warned of") {
+  const TemporaryFolder folder;
+  const auto warnings = [&](const std::string& plan) {
+    std::string scenario = kScenario;
+    scenario.replace(scenario.find("deepspeed-ulysses-h100"), 22, "fsdp-qlora-rtx4090");
+    scenario.replace(scenario.find("\"training\""), 0, plan);
+    write_text(folder / "small.json", scenario);
+    const ProgramRun run = run_shell(folder, "packsim compare small.json --json");
+    INFO(run.err);
+    REQUIRE(run.exit_code == 0);
+    return json::parse(run.out)["manifest"]["warnings"].dump();
+  };
+  const char* const kWarning = "was fitted to steps with LoRA, but this job trains all weights";
+  CHECK(warnings("").find(kWarning) != std::string::npos);
+  CHECK(warnings(R"("parallelism": {"lora_rank": 16}, )").find(kWarning) == std::string::npos);
+}
+
 TEST_CASE("--quiet prints nothing and still writes the reports") {
   const TemporaryFolder folder;
   write_text(folder / "small.json", kScenario);

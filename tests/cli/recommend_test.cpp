@@ -233,7 +233,8 @@ TEST_CASE("a time limit ends the search with what is known by then") {
   REQUIRE(run.exit_code == 0);
   CHECK_THAT(run.out, StartsWith("The cheapest so far that takes") && Contains("confidence: not known.") &&
                           Contains("Not finished: 2 of 2 clusters were not simulated.") &&
-                          Contains("8 to 16") && Contains("no time was left"));
+                          Contains("8 to 16") && Contains("no time was left") &&
+                          Contains("The same command with --resume goes on from this answer."));
   const json answer = json::parse(read_text(folder / "answer/recommendation.json"));
   CHECK(answer["is_complete"] == false);
   CHECK(answer["candidates"][0]["standing"] == "not_reached");
@@ -243,6 +244,51 @@ TEST_CASE("a time limit ends the search with what is known by then") {
   const ProgramRun wrong = run_shell(folder, "packsim recommend s.json --deadline 100 --time-limit soon");
   CHECK(wrong.exit_code == 2);
   CHECK_THAT(wrong.err, Contains("--time-limit: expected hours above 0, or a duration such as 12h"));
+}
+
+TEST_CASE("--resume takes what an earlier answer has of the same job") {
+  const ScenarioFolder folder;
+  const auto answer = [&](const std::string& options) {
+    return run_shell(folder,
+                     "packsim recommend s.json --gpus h100-sxm-80gb=2.5 --nodes 1,2 --out answer " + options);
+  };
+  REQUIRE(answer("--deadline 100").exit_code == 0);
+  const json whole = json::parse(read_text(folder / "answer/recommendation.json"));
+  const ProgramRun again = answer("--deadline 100 --resume");
+  INFO(again.err);
+  REQUIRE(again.exit_code == 0);
+  CHECK_THAT(again.err,
+             Contains("2 of 2 clusters were simulated for the earlier answer in answer, and not again."));
+  CHECK(json::parse(read_text(folder / "answer/recommendation.json")) == whole);
+
+  SECTION("for another deadline, too") {
+    const double best_hours = whole["candidates"][whole["best"].get<std::size_t>()]["times"]["wall_hours"];
+    const ProgramRun sooner = answer("--deadline " + std::to_string(best_hours / 100) + " --all --resume");
+    CHECK_THAT(sooner.err, Contains("2 of 2 clusters"));
+    const json missed = json::parse(read_text(folder / "answer/recommendation.json"));
+    CHECK(missed["best"].is_null());
+    for (const json& candidate : missed["candidates"]) CHECK(candidate["standing"] == "misses");
+  }
+  SECTION("but not of another job") {
+    CHECK_THAT(answer("--deadline 100 --resume --set training.tokens_per_iteration=131072").err,
+               Contains("0 of 2 clusters"));
+  }
+  SECTION("and says what it needs") {
+    const ProgramRun nowhere = run_shell(folder, "packsim recommend s.json --deadline 100 --resume");
+    CHECK(nowhere.exit_code == 2);
+    CHECK_THAT(nowhere.err, Contains("--resume: expected --out, the folder of the earlier answer"));
+    const ProgramRun none =
+        run_shell(folder, "packsim recommend s.json --deadline 100 --resume --out nothing");
+    CHECK(none.exit_code == 3);
+    CHECK_THAT(none.err, Contains("nothing/recommendation.json"));
+    write_text(
+        folder / "answer/recommendation.json",
+        R"({"format": 1, "candidates": [{"standing": "perfect"}, {"standing": "meets", "times": {"gpu_days": "x"}}]})");
+    const ProgramRun damaged = answer("--deadline 100 --resume");
+    CHECK(damaged.exit_code == 2);
+    CHECK_THAT(damaged.err, Contains("answer/recommendation.json: /candidates/0/standing: expected one of") &&
+                                Contains("/candidates/1/times/gpu_days: expected"));
+  }
 }
 
 TEST_CASE("a scenario beside its own trainer's file finds it from the answer too") {

@@ -8,10 +8,13 @@
 
 #include "experiment/compare_strategies.hpp"
 #include "experiment/plans/keep_strategies.hpp"
+#include "recommend/known_candidates.hpp"
+#include "recommend/recommendation_text.hpp"
 #include "recommend/sensitivity.hpp"
 #include "scenarios/loader/json/problems.hpp"
 #include "scenarios/loader/load_scenario.hpp"
 #include "tests/paths.hpp"
+#include "tests/scenarios/temp_folder.hpp"
 
 using namespace packsim;
 
@@ -196,6 +199,26 @@ TEST_CASE("an answer that is wanted early says what is known, and what may be be
     CHECK(least_money <= *best.times->money);
   }
   CHECK(n_not_reached > 0);
+  // What the early answer knows is not simulated again, and the whole answer is the same.
+  const TempFolder folder;
+  RecommendOptions resumed;
+  resumed.known = known_candidates(folder.write("r.json", recommendation_json(early, {}, "")));
+  const Recommendation whole = recommend(load, question, resumed);
+  CHECK(whole.n_known_clusters == 1);
+  CHECK(whole.is_complete);
+  CHECK(recommendation_json(whole, {}, "") == recommendation_json(all, {}, ""));
+  resumed.version = "another";
+  CHECK(recommend(load, question, resumed).n_known_clusters == 0);
+  resumed.version.clear();
+  // Other limits: the known times are judged anew.
+  question.limits.deadline_hours = best.times->wall_hours / 2;
+  const Recommendation sooner = recommend(load, question, resumed);
+  const auto missing = std::ranges::find_if(sooner.candidates, [&](const Candidate& candidate) {
+    return candidate.offer == best.offer && candidate.nodes == best.nodes;
+  });
+  REQUIRE(missing != sooner.candidates.end());
+  CHECK(missing->standing != Standing::meets);
+  question.limits.deadline_hours = 1000;
   options.is_over = [] { return true; };
   const Recommendation none = recommend(load, question, options);
   CHECK_FALSE(none.is_complete);

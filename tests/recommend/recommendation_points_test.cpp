@@ -36,13 +36,13 @@ Recommendation two_candidates() {
                        .strategy = "isf",
                        .standing = Standing::misses,
                        .reason = "too slow",
-                       .groups = {kGroup},
+                       .plan = candidate_plan({}, {kGroup}),
                        .times = times_in_hours(5)},
                       {.nodes = 2,
                        .n_gpus = 16,
                        .strategy = "hbp",
                        .standing = Standing::meets,
-                       .groups = {kGroup},
+                       .plan = candidate_plan({}, {kGroup}),
                        .times = times_in_hours(2)},
                       {.nodes = 4, .n_gpus = 32, .standing = Standing::ruled_out, .reason = "too dear"}};
   found.ranking = {1};

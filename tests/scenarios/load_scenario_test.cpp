@@ -596,6 +596,21 @@ TEST_CASE("The file of a cluster's GPU may name the hardware profile of jobs tha
     CHECK(transferred.time_s == Approx(kernel_time(own.hardware, product).time_s).epsilon(0.05));
   }
 
+  SECTION("which goes with framework profiles on the kernels that it was measured like") {
+    const auto with_profile = [&](const std::string& profile) {
+      std::string text = job("h200-sxm-141gb", "");
+      text.replace(text.find("any-framework-h100"), 18, profile);
+      return load_text(text);
+    };
+    const Scenario measured = with_profile("pytorch-h100");
+    CHECK(measured.hardware.name == "h200-measured");
+    CHECK(measured.is_hardware_of_profile);
+    CHECK(kernel_time(measured.hardware, product).evidence < Evidence::transferred);
+    const Scenario published = with_profile("any-framework-h100");
+    CHECK(published.hardware.name == "h100-sxm-public");
+    CHECK(kernel_time(published.hardware, product).evidence == Evidence::transferred);
+  }
+
   SECTION("which must be a shipped one") {
     const TempFolder folder;
     std::string gpu = read_file(packsim_test::source_dir() + "/models/gpus/mi300x-192gb.json");

@@ -30,7 +30,6 @@
 #include "experiment/compare_strategies.hpp"
 #include "files/inputs.hpp"
 #include "files/text/printable.hpp"
-#include "recommend/cluster_tables.hpp"
 #include "recommend/known_candidates.hpp"
 #include "recommend/recommendation_points.hpp"
 #include "recommend/recommendation_text.hpp"
@@ -256,8 +255,8 @@ void run_recommend(const CLI::App& command, RecommendArguments arguments, const 
   const Recommendation found = recommend(load, question, options);
   early.reset();
   if (arguments.resume)
-    progress.note(fmt::format("{} of {} clusters were simulated for the earlier answer in {}, and not again.",
-                              found.n_known_clusters, n_clusters(found), printable(arguments.out)));
+    progress.note(fmt::format("{} of {} candidates are those of the earlier answer in {}.", found.n_known,
+                              found.candidates.size(), printable(arguments.out)));
   const std::vector<Sensitivity> sensitivities = arguments.sensitivity && found.is_complete
                                                      ? sensitivity_of(load, found, options)
                                                      : std::vector<Sensitivity>();

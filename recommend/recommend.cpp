@@ -15,6 +15,7 @@
 #include "experiment/compare_strategies.hpp"
 #include "experiment/estimate_work.hpp"
 #include "experiment/for_each_index.hpp"
+#include "experiment/plans/keep_strategies.hpp"
 #include "experiment/shared_work.hpp"
 #include "recommend/candidate.hpp"
 #include "recommend/least_work.hpp"
@@ -40,7 +41,7 @@ struct ClusterJob {
   LeastWork least;
   double work_s = 0;      // of its simulation
   std::string hash = {};  // Candidate::job_hash
-  bool is_known = false;  // whether its candidates are those of an earlier answer
+  int n_known = 0;        // candidates that are those of an earlier answer
   std::vector<RefusedStrategy> refused = {};
   std::vector<Candidate> candidates;
 
@@ -81,19 +82,6 @@ Report report_of(const Scenario& scenario, SharedWork& shared, const std::functi
       scenario, {.only_times = true, .keeps_failures = true, .shared = &shared, .is_over = is_over});
 }
 
-// Those for which no time was left; all of them are one candidate without a strategy.
-std::vector<Candidate> not_reached(const ClusterJob& job, const Scenario& scenario, const Report& report) {
-  const Candidate cluster = job.without_run(Standing::not_reached, "no time was left to simulate it");
-  if (report.runs.empty()) return {cluster};
-  std::vector<Candidate> candidates;
-  for (const StrategySpec& spec : scenario.strategies) {
-    if (std::ranges::find(report.runs, spec.name, &StrategyResult::name) != report.runs.end()) continue;
-    candidates.push_back(cluster);
-    candidates.back().strategy = spec.name;
-  }
-  return candidates;
-}
-
 bool meets(const Candidate& candidate) {
   return candidate.standing == Standing::meets;
 }
@@ -117,15 +105,21 @@ bool has_result(const Candidate& candidate) {
          candidate.standing != Standing::ruled_out;
 }
 
-// The candidates of this job in an earlier answer, whose limits may be others; empty if some are missing.
-std::vector<Candidate> known_of(const RecommendOptions& options, const Question& question,
-                                const ClusterJob& job) {
-  std::vector<Candidate> known;
+// What an earlier answer, whose limits may be others, has of a cluster.
+struct KnownCluster {
+  std::vector<Candidate> candidates;
+  bool is_whole = false;  ///< whether no strategy is missing
+};
+
+KnownCluster known_of(const RecommendOptions& options, const Question& question, const ClusterJob& job) {
+  KnownCluster known;
   if (job.hash.empty()) return known;
+  known.is_whole = true;
   for (const Candidate& earlier : options.known) {
     if (earlier.job_hash != job.hash) continue;
-    if (!has_result(earlier)) return {};
-    Candidate& candidate = known.emplace_back(job.without_run(earlier.standing, earlier.reason));
+    known.is_whole = known.is_whole && has_result(earlier);
+    if (!has_result(earlier)) continue;
+    Candidate& candidate = known.candidates.emplace_back(job.without_run(earlier.standing, earlier.reason));
     candidate.strategy = earlier.strategy;
     candidate.plan = earlier.plan;
     candidate.times = earlier.times;
@@ -133,7 +127,45 @@ std::vector<Candidate> known_of(const RecommendOptions& options, const Question&
     candidate.reason.clear();
     judge(question.limits, candidate);
   }
+  known.is_whole = known.is_whole && !known.candidates.empty();
   return known;
+}
+
+bool has(const std::vector<Candidate>& candidates, const std::string& strategy) {
+  return std::ranges::find(candidates, strategy, &Candidate::strategy) != candidates.end();
+}
+
+// Leaves the scenario the strategies that are not known, and the baseline, by which a run is of the job that
+// was asked for. Where that is not known, it was not known of the others either, and nothing is.
+void keep_unknown(Scenario& scenario, std::vector<Candidate>& known) {
+  std::erase_if(known, [](const Candidate& one) { return one.standing == Standing::refused; });
+  if (!has(known, scenario.baseline)) known.clear();
+  if (known.empty()) return;
+  std::vector<std::string> names;
+  for (const StrategySpec& spec : scenario.strategies) {
+    if (spec.name == scenario.baseline || !has(known, spec.name)) names.push_back(spec.name);
+  }
+  keep_strategies(scenario, names);
+}
+
+// In the order of the strategies.
+void sort_by_strategy(const std::vector<StrategySpec>& strategies, std::vector<Candidate>& candidates) {
+  std::ranges::stable_sort(candidates, {}, [&](const Candidate& candidate) {
+    return std::ranges::find(strategies, candidate.strategy, &StrategySpec::name) - strategies.begin();
+  });
+}
+
+// Those for which no time was left; all of them are one candidate without a strategy.
+std::vector<Candidate> not_reached(const ClusterJob& job, const Scenario& scenario, const Report& report) {
+  const Candidate cluster = job.without_run(Standing::not_reached, "no time was left to simulate it");
+  if (report.runs.empty() && job.candidates.empty()) return {cluster};
+  std::vector<Candidate> candidates;
+  for (const StrategySpec& spec : scenario.strategies) {
+    if (has(job.candidates, spec.name)) continue;
+    candidates.push_back(cluster);
+    candidates.back().strategy = spec.name;
+  }
+  return candidates;
 }
 
 std::string cluster_text(const Question& question, std::size_t offer, int nodes) {
@@ -170,15 +202,25 @@ class BestSoFar {
 
 void simulate(const Load& load, const Question& question, const RecommendOptions& options, SharedWork& shared,
               BestSoFar& so_far, ClusterJob& job) {
-  job.candidates = known_of(options, question, job);
-  job.is_known = !job.candidates.empty();
-  if (job.is_known) return so_far.look_at(job.candidates);
+  KnownCluster known = known_of(options, question, job);
+  if (known.is_whole) {
+    job.n_known = static_cast<int>(known.candidates.size());
+    job.candidates = std::move(known.candidates);
+    return so_far.look_at(job.candidates);
+  }
   options.progress(cluster_text(question, job.offer, job.nodes) + so_far.text());
   try {
-    const Scenario scenario = load(settings_of(question.offers[job.offer], job.nodes));
+    Scenario scenario = load(settings_of(question.offers[job.offer], job.nodes));
+    const std::vector<StrategySpec> strategies = scenario.strategies;
+    keep_unknown(scenario, known.candidates);
+    job.n_known = static_cast<int>(known.candidates.size());
+    job.candidates = std::move(known.candidates);
     const Report report = report_of(scenario, shared, options.is_over);
-    for (const StrategyResult& run : report.runs) job.candidates.push_back(candidate_of(question, job, run));
+    for (const StrategyResult& run : report.runs) {
+      if (!has(job.candidates, run.name)) job.candidates.push_back(candidate_of(question, job, run));
+    }
     std::ranges::move(not_reached(job, scenario, report), std::back_inserter(job.candidates));
+    sort_by_strategy(strategies, job.candidates);
     for (const RefusedStrategy& refused : scenario.refused_strategies) {
       job.candidates.push_back(job.without_run(Standing::refused, without_file(refused.messages.front())));
       job.candidates.back().strategy = refused.name;
@@ -323,7 +365,7 @@ void simulate_until_best(const Load& load, const Question& question, const Recom
   }
   for (ClusterJob* job : order) {
     Candidate& first = job->candidates.front();
-    if (first.standing == Standing::not_reached && best &&
+    if (first.standing == Standing::not_reached && first.strategy.empty() && best &&
         is_better(question.goal, *best, ideal(question, *job)))
       first = cannot_be_better(*job);
   }
@@ -406,7 +448,7 @@ Recommendation recommend(const Load& load, const Question& question, const Recom
     const std::string exceeded = question.simulates_all ? "" : limit_exceeded(question, job);
     if (exceeded.empty()) {
       order.push_back(&job);
-      if (known_of(options, question, job).empty()) most_work_s += job.work_s;
+      if (!known_of(options, question, job).is_whole) most_work_s += job.work_s;
     } else {
       job.candidates.push_back(job.without_run(Standing::ruled_out, exceeded));
     }
@@ -426,7 +468,7 @@ Recommendation recommend(const Load& load, const Question& question, const Recom
       .question = question, .candidates = {}, .ranking = {}, .pareto = {}, .fewest_gpus = {}, .report = {}};
   found.is_complete = knows_fewest && std::ranges::none_of(jobs, is_unfinished);
   for (ClusterJob& job : jobs) {
-    found.n_known_clusters += job.is_known ? 1 : 0;
+    found.n_known += job.n_known;
     std::ranges::move(job.candidates, std::back_inserter(found.candidates));
   }
   for (const Candidate& candidate : found.candidates) {
@@ -442,7 +484,7 @@ Recommendation recommend(const Load& load, const Question& question, const Recom
     // Its results are there, unless they are an earlier answer's; where time was over, no other strategy is
     // simulated.
     found.report = report_of(load(settings_of(question.offers[job->offer], job->nodes)), shared,
-                             [&] { return !found.is_complete && !job->is_known; });
+                             [&] { return !found.is_complete && job->n_known == 0; });
   }
   return found;
 }

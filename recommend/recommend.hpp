@@ -25,7 +25,7 @@ struct Recommendation {
   std::vector<std::size_t> pareto;
   std::optional<int> fewest_gpus = {};  ///< that meet the question; none if no cluster does
   bool is_complete = true;              ///< whether the best and the fewest GPUs are those of all clusters
-  int n_known_clusters = 0;             ///< whose candidates are those of an earlier answer
+  int n_known = 0;                      ///< candidates that are those of an earlier answer
   Report report;                        ///< of the best's cluster; without runs if there is no best
 };
 
@@ -40,8 +40,8 @@ struct RecommendOptions {
   /// that were not simulated by then, and may be better than the best, are not_reached.
   std::function<bool()> is_over = [] { return false; };
   std::string version = {};  ///< of the program: a part of Candidate::job_hash
-  /// Of an earlier answer (known_candidates()). Those whose job is the same are not simulated again, if all
-  /// strategies of their cluster are there.
+  /// Of an earlier answer (known_candidates()). Those whose job is the same are not simulated again, but for
+  /// the baseline of a cluster of which a strategy is missing.
   std::vector<Candidate> known = {};
 };
 

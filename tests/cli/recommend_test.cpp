@@ -257,21 +257,20 @@ TEST_CASE("--resume takes what an earlier answer has of the same job") {
   const ProgramRun again = answer("--deadline 100 --resume");
   INFO(again.err);
   REQUIRE(again.exit_code == 0);
-  CHECK_THAT(again.err,
-             Contains("2 of 2 clusters were simulated for the earlier answer in answer, and not again."));
+  CHECK_THAT(again.err, Contains("4 of 4 candidates are those of the earlier answer in answer."));
   CHECK(json::parse(read_text(folder / "answer/recommendation.json")) == whole);
 
   SECTION("for another deadline, too") {
     const double best_hours = whole["candidates"][whole["best"].get<std::size_t>()]["times"]["wall_hours"];
     const ProgramRun sooner = answer("--deadline " + std::to_string(best_hours / 100) + " --all --resume");
-    CHECK_THAT(sooner.err, Contains("2 of 2 clusters"));
+    CHECK_THAT(sooner.err, Contains("4 of 4 candidates"));
     const json missed = json::parse(read_text(folder / "answer/recommendation.json"));
     CHECK(missed["best"].is_null());
     for (const json& candidate : missed["candidates"]) CHECK(candidate["standing"] == "misses");
   }
   SECTION("but not of another job") {
     CHECK_THAT(answer("--deadline 100 --resume --set training.tokens_per_iteration=131072").err,
-               Contains("0 of 2 clusters"));
+               Contains("0 of 4 candidates"));
   }
   SECTION("and says what it needs") {
     const ProgramRun nowhere = run_shell(folder, "packsim recommend s.json --deadline 100 --resume");

@@ -204,11 +204,11 @@ TEST_CASE("an answer that is wanted early says what is known, and what may be be
   RecommendOptions resumed;
   resumed.known = known_candidates(folder.write("r.json", recommendation_json(early, {}, "")));
   const Recommendation whole = recommend(load, question, resumed);
-  CHECK(whole.n_known_clusters == 1);
+  CHECK(whole.n_known == 1);
   CHECK(whole.is_complete);
   CHECK(recommendation_json(whole, {}, "") == recommendation_json(all, {}, ""));
   resumed.version = "another";
-  CHECK(recommend(load, question, resumed).n_known_clusters == 0);
+  CHECK(recommend(load, question, resumed).n_known == 0);
   resumed.version.clear();
   // Other limits: the known times are judged anew.
   question.limits.deadline_hours = best.times->wall_hours / 2;
@@ -224,6 +224,35 @@ TEST_CASE("an answer that is wanted early says what is known, and what may be be
   CHECK_FALSE(none.is_complete);
   CHECK(none.ranking.empty());
   CHECK(std::ranges::count(none.candidates, Standing::not_reached, &Candidate::standing) == 6);
+}
+
+// The time is over when the baseline is there, which is the last of three strategies.
+TEST_CASE("a cluster that was begun is gone on with, and the whole answer is the same") {
+  const Sample sample =
+      of_scenario("llama3.1-8b-tulu3-4k", {"random", "sorted", "isf"}, {"lengths.mix.0.count=20000"});
+  Question question = two_offers({1});
+  question.limits.deadline_hours = 1000;
+  const auto load = [&](const Settings& settings) { return loaded(sample, settings); };
+  const Recommendation all = recommend(load, question);
+  const TempFolder folder;
+  Recommendation early = all;
+  for (Candidate& candidate : early.candidates) {
+    if (candidate.strategy == "isf") continue;
+    candidate = {.offer = candidate.offer,
+                 .nodes = 1,
+                 .n_gpus = candidate.n_gpus,
+                 .strategy = candidate.strategy,
+                 .standing = Standing::not_reached,
+                 .job_hash = candidate.job_hash};
+  }
+  RecommendOptions resumed;
+  resumed.known = known_candidates(folder.write("r.json", recommendation_json(early, {}, "")));
+  const Recommendation whole = recommend(load, question, resumed);
+  CHECK(whole.n_known == 2);
+  CHECK(recommendation_json(whole, {}, "") == recommendation_json(all, {}, ""));
+  // Where the baseline is missing, it is not known which jobs the others trained.
+  std::erase_if(resumed.known, [](const Candidate& candidate) { return candidate.strategy == "isf"; });
+  CHECK(recommend(load, question, resumed).n_known == 0);
 }
 
 TEST_CASE("a planner's best cluster is that of simulating all clusters", "[slow]") {

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <iterator>
 #include <memory>
 #include <set>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -20,6 +22,7 @@
 #include "experiment/costs/price_basis.hpp"
 #include "experiment/costs/warnings.hpp"
 #include "experiment/data_set.hpp"
+#include "experiment/estimate_work.hpp"
 #include "experiment/mixing/mixture_summary.hpp"
 #include "experiment/plans/check_strategies.hpp"
 #include "experiment/plans/plan_group.hpp"
@@ -243,6 +246,14 @@ struct CheckArguments {
   bool wide = false;
 };
 
+// "20 s", "3 minutes"
+std::string work_text(const Scenario& scenario, std::span<const std::int32_t> lengths_tokens) {
+  constexpr bool kAtOpLevel = false;
+  const double work_s = std::max(1.0, estimated_work_s(scenario, lengths_tokens, kAtOpLevel));
+  return work_s < 60 ? fmt::format("{:.0f} s", work_s)
+                     : fmt::format("{:.0f} minutes", std::ceil(work_s / 60));
+}
+
 void check(const CheckArguments& arguments, const CommandContext& context) {
   const Scenario scenario = load_scenario(arguments.scenario, context);
   const DataSet data = draw_data(scenario);
@@ -282,6 +293,7 @@ void check(const CheckArguments& arguments, const CommandContext& context) {
     strategies.push_back(shown_strategy(scenario, spec, mistakes));
   add_strategies(text, arguments.wide ? strategies : folded(strategies), arguments.wide);
   if (!mistakes.empty()) throw ScenarioError(messages_of(scenario, mistakes));
+  say(text, "comparing them takes about {} on one thread\n", work_text(scenario, drawn.lengths_tokens));
   print_out("{}", text);
 }
 

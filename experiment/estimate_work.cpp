@@ -18,8 +18,8 @@ constexpr double kTrial_s = 9e-3;       // pricing and simulating one plan of a 
 constexpr double kPlannerTrials = 230;  // plans that the planner's search simulates
 constexpr double kSearchTrials = 38;    // those of another strategy's
 // Looking into a combination of tensor, pipeline and expert degrees that is not the plan's own, in the search
-// and in the bound: the five runs all-strategies-* took 15 to 32 s more since 26 strategies search 23 each.
-constexpr double kWiderPlan_s = 0.04;
+// and in the bound. Plans that save memory or have virtual stages are few beside it.
+constexpr double kWiderPlan_s = 0.06;
 constexpr double kPlannerWholePlans = 4;  // close rivals of the planner, tried with all samples
 constexpr double kIteration_s = 3e-5;     // of a tuning, at step level
 
@@ -87,8 +87,8 @@ double search_s(const Scenario& scenario, const StrategySpec& spec,
   const double trial_s = kTrial_s + whole_s * tried_fraction;
   const ParallelPlan own = base_plan(scenario, spec);
   const auto n_wider = std::ranges::count_if(base_plans(scenario, spec), [&](const ParallelPlan& plan) {
-    return plan.tp_degree != own.tp_degree || plan.pp_degree != own.pp_degree ||
-           plan.ep_degree != own.ep_degree;
+    return plan == root_of(plan) && (plan.tp_degree != own.tp_degree || plan.pp_degree != own.pp_degree ||
+                                     plan.ep_degree != own.ep_degree);
   });
   const double wider_s = kWiderPlan_s * static_cast<double>(n_wider);
   if (!chooses_groups(spec)) return kSearchTrials * trial_s + wider_s;

@@ -166,10 +166,12 @@ std::string unfinished(const Recommendation& found) {
   for (const Candidate& candidate : found.candidates) {
     if (is_not_reached(candidate)) ++(candidate.strategy.empty() ? n_not_simulated : n_in_part);
   }
+  const std::string gain = found.ranking.empty() ? "" : most_gain(found);
   if (n_not_simulated + n_in_part == 0) return "Not finished: fewer GPUs may do.";
+  if (n_not_simulated == 0)
+    return "Not finished: some clusters were not simulated with all strategies." + gain;
   return fmt::format("Not finished: {} of {} clusters were not simulated{}.{}", n_not_simulated,
-                     n_clusters(found), n_in_part > 0 ? ", and others not with all strategies" : "",
-                     found.ranking.empty() ? "" : most_gain(found));
+                     n_clusters(found), n_in_part > 0 ? ", and others not with all strategies" : "", gain);
 }
 
 std::string unfinished_text(const Recommendation& found, int width_columns) {

@@ -463,7 +463,14 @@ TEST_CASE("check of a new job fits on a screen, and --wide has lines for each st
   CHECK(std::ranges::count(out, '\n') <= 25);
   CHECK_THAT(out, Contains("would compare 26 strategies") &&
                       Contains("\n  random, isf, ffd, ffs, bfd, bfs, spfhp, lpfhp, ") &&
-                      Contains("\n  hbp: packs balanced, "));
+                      Contains("\n  hbp: packs balanced, ") && Contains("\ncomparing them takes about "));
+  const auto work = [&](const std::string& options) {
+    const std::string text = run_shell(folder, "packsim check job.json " + options).out;
+    return text.substr(text.find("comparing them"));
+  };
+  CHECK(work("--set cluster.nodes=16").find("minutes on one thread") != std::string::npos);
+  CHECK(work(R"(--set 'strategies=[{"strategy": "isf", "capacity_tokens": 8192}]' --set baseline=isf)") ==
+        "comparing them takes about 1 s on one thread\n");
   const std::string wide = run_shell(folder, "packsim check job.json --wide").out;
   for (const char* name : {"random", "isf", "hbp", "planner", "flexsp"})
     CHECK_THAT(wide, Contains(std::string("\n  ") + name + ": packs "));

@@ -73,6 +73,7 @@ Answer recommend_cluster(const std::string& text_or_path, const std::string& nam
               return time_limit_s &&
                      std::chrono::duration<double>(Clock::now() - start).count() >= *time_limit_s;
             },
+        .version = build_version(),
     };
     const Recommendation found = recommend(load, question, options);
     const auto sensitivities = says_sensitivity && found.is_complete ? sensitivity_of(load, found, options)

@@ -85,11 +85,11 @@ void add_job_options(CLI::App& command, JobOptions& job) {
 }
 
 JobFiles read_job_files(JobOptions& job, const DataPaths& data) {
-  load_model(job.model, data);
+  const bool has_experts = load_model(job.model, data).has_experts();
   JobFiles files{.trainer = load_trainer(job.trainer, data), .execution = {}, .parallelism = {}};
   if (job.stack.empty()) job.stack = job.trainer == kAnyTrainer ? "other" : files.trainer.stack;
   const TrainingStack& stack = stack_named(job.stack);
-  files.parallelism = stack.parallelism;
+  files.parallelism = stack.keys(has_experts);
   if (job.profile.empty()) job.profile = stack.profile;
   files.execution = load_profile(job.profile, data).execution;
   const Cluster cluster = load_cluster_type(job.cluster, data);
@@ -110,7 +110,7 @@ NewJob new_job(const JobOptions& job, const JobFiles& files, const std::string& 
               .trainer = has_trainer ? seen_by_scenario(job.trainer, out) : "",
               .limits = has_trainer ? &files.trainer : nullptr,
               .profile = seen_by_scenario(job.profile, out),
-              .parallelism = std::string(files.parallelism),
+              .parallelism = files.parallelism,
               .is_of_slow_host = files.execution.launch_s > kTorchLaunch_s,
               .tokens_per_iteration = job.tokens_per_iteration,
               .epochs = job.epochs,

@@ -44,7 +44,7 @@ void add_job_options(CLI::App& command, JobOptions& job);
 struct JobFiles {
   Trainer trainer;
   ExecutionStyle execution;
-  std::string_view parallelism;  ///< of the stack
+  std::string parallelism;  ///< of the stack
   std::int64_t longest_tokens = 0;
 };
 

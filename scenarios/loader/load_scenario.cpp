@@ -111,13 +111,13 @@ Loaded<Trainer> load_trainer_of(JsonReader& reader, const std::string& folder, c
 }
 
 // The plan as a stack executes it, where that differs from its profile.
-ParallelPlan with_style_of(const TrainingStack* stack, const ParallelPlan& plan) {
+ParallelPlan with_style_of(const TrainingStack* stack, const Transformer& model, const ParallelPlan& plan) {
   if (stack == nullptr) return plan;
   Problems of_stack;
-  const JsonDocument document{
-      .file = std::string(stack->name),
-      .hash = {},
-      .root = std::make_shared<const Json>(Json::parse(fmt::format("{{{}}}", stack->parallelism)))};
+  const JsonDocument document{.file = std::string(stack->name),
+                              .hash = {},
+                              .root = std::make_shared<const Json>(
+                                  Json::parse(fmt::format("{{{}}}", stack->keys(model.has_experts()))))};
   return read_parallelism(JsonReader(document, of_stack), plan);
 }
 
@@ -357,10 +357,10 @@ Scenario read_scenario(JsonReader reader, const std::string& folder, const DataP
 
   const std::size_t before_plan = problems.size();
   scenario.training = read_training(reader.object("training"));
-  scenario.plan =
-      read_parallelism(reader.optional_object("parallelism"),
-                       with_style_of(stack, {.zero_stage = scenario.training.zero_stage,
-                                             .execution = execution_of(profile.value, scenario.model)}));
+  scenario.plan = read_parallelism(reader.optional_object("parallelism"),
+                                   with_style_of(stack, scenario.model,
+                                                 {.zero_stage = scenario.training.zero_stage,
+                                                  .execution = execution_of(profile.value, scenario.model)}));
   scenario.training.zero_stage = scenario.plan.zero_stage;
   const bool plan_is_read = problems.size() == before_plan;
   scenario.plan.n_gpus = cluster.value.n_gpus();

@@ -117,6 +117,21 @@ TEST_CASE("new takes what trains the model in its users' words") {
   CHECK_THAT(run_shell(folder, command + "nemo --profile nemo-megatron-h100").err, Contains("--profile"));
 }
 
+TEST_CASE("new says what a stack does with experts where the model has any") {
+  const TemporaryFolder folder;
+  const auto text = [&](const std::string& stack, const std::string& model) {
+    const ProgramRun run = run_shell(
+        folder, fmt::format("packsim new --lengths gsm8k.csv --stack {} --model {} --force", stack, model));
+    INFO(run.err);
+    REQUIRE(run.exit_code == 0);
+    return read_text(folder / "my.json");
+  };
+  CHECK_THAT(text("megatron-lm", "qwen3-30b-a3b"), Contains(R"("splits_experts": true)"));
+  CHECK_THAT(text("megatron-lm", "qwen3-8b"), !Contains("splits_experts"));
+  CHECK_THAT(text("transformers-4", "qwen3-30b-a3b"), Contains(R"("loss_reads": 1, "experts": "loop")"));
+  CHECK_THAT(text("transformers-4", "qwen3-8b"), !Contains(R"("experts")"));
+}
+
 TEST_CASE("Every training stack has a profile and styles that a scenario may name") {
   const TemporaryFolder folder;
   for (const packsim::TrainingStack& stack : packsim::kTrainingStacks) {

@@ -10,7 +10,8 @@
 namespace packsim {
 namespace {
 
-// Fitted to the processor times of 18 runs of `compare` (docs/performance.md, "The announced time").
+// Fitted, but for kWiderPlan_s, to the processor times of 18 runs of `compare` (docs/performance.md, "The
+// announced time").
 constexpr double kSample_s = 3.6e-7;    // packing it, once
 constexpr double kPack_s = 5e-7;        // simulating it if each of its passes is one operation
 constexpr double kEventPack_s = 4e-5;   // simulating it if its passes are several operations
@@ -18,7 +19,7 @@ constexpr double kTrial_s = 9e-3;       // pricing and simulating one plan of a 
 constexpr double kPlannerTrials = 230;  // plans that the planner's search simulates
 constexpr double kSearchTrials = 38;    // those of another strategy's
 // Looking into a combination of tensor, pipeline and expert degrees that is not the plan's own, in the search
-// and in the bound. Plans that save memory or have virtual stages are few beside it.
+// and in the bound. Six runs of December 2026 take 1.2 to 2.1 times the estimate (docs/performance.md).
 constexpr double kWiderPlan_s = 0.06;
 constexpr double kPlannerWholePlans = 4;  // close rivals of the planner, tried with all samples
 constexpr double kIteration_s = 3e-5;     // of a tuning, at step level

@@ -97,8 +97,9 @@ CandidateTimes times_of(const StrategyResult& run, const std::optional<double>& 
   if (run.failures) {
     result.wall_hours = run.failures->wall_hours;
     result.gpu_days = run.failures->gpu_days;
-    low *= run.failures->gpu_days_p05 / result.gpu_days;
-    high *= run.failures->gpu_days_p95 / result.gpu_days;
+    const bool ends = std::isfinite(result.gpu_days);
+    low = ends ? low * run.failures->gpu_days_p05 / result.gpu_days : 1;
+    high = ends ? high * run.failures->gpu_days_p95 / result.gpu_days : 1;
   }
   result.wall_hours_low = low * result.wall_hours;
   result.wall_hours_high = high * result.wall_hours;

@@ -43,6 +43,8 @@ Candidate read_candidate(JsonReader& reader) {
                                    .groups = reader.string("groups"),
                                    .json = reader.value("plan")->dump()};
   if (!reader.is_null("times")) candidate.times = read_times(reader.object("times"));
+  if (candidate.is_comparable() && !candidate.times)
+    reader.refuse("times", "object, as the candidate was simulated");
   return candidate;
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <exception>
 #include <iterator>
+#include <limits>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -105,6 +106,17 @@ bool has_result(const Candidate& candidate) {
          candidate.standing != Standing::ruled_out;
 }
 
+bool has(const std::vector<Candidate>& candidates, const std::string& strategy) {
+  return std::ranges::find(candidates, strategy, &Candidate::strategy) != candidates.end();
+}
+
+// JSON has no number for what a run costs that never ends.
+void add_endless_money(CandidateTimes& times) {
+  for (std::optional<double>* money : {&times.money, &times.money_low, &times.money_high}) {
+    if (!*money) *money = std::numeric_limits<double>::infinity();
+  }
+}
+
 // What an earlier answer, whose limits may be others, has of a cluster.
 struct KnownCluster {
   std::vector<Candidate> candidates;
@@ -116,13 +128,15 @@ KnownCluster known_of(const RecommendOptions& options, const Question& question,
   if (job.hash.empty()) return known;
   known.is_whole = true;
   for (const Candidate& earlier : options.known) {
-    if (earlier.job_hash != job.hash) continue;
+    // Two offers of one price are one job.
+    if (earlier.job_hash != job.hash || has(known.candidates, earlier.strategy)) continue;
     known.is_whole = known.is_whole && has_result(earlier);
     if (!has_result(earlier)) continue;
     Candidate& candidate = known.candidates.emplace_back(job.without_run(earlier.standing, earlier.reason));
     candidate.strategy = earlier.strategy;
     candidate.plan = earlier.plan;
     candidate.times = earlier.times;
+    if (candidate.times && question.offers[job.offer].gpu_hour_price) add_endless_money(*candidate.times);
     if (!candidate.is_comparable()) continue;
     candidate.reason.clear();
     judge(question.limits, candidate);
@@ -131,19 +145,27 @@ KnownCluster known_of(const RecommendOptions& options, const Question& question,
   return known;
 }
 
-bool has(const std::vector<Candidate>& candidates, const std::string& strategy) {
-  return std::ranges::find(candidates, strategy, &Candidate::strategy) != candidates.end();
-}
-
-// Leaves the scenario the strategies that are not known, and the baseline, by which a run is of the job that
-// was asked for. Where that is not known, it was not known of the others either, and nothing is.
+// Leaves the scenario the strategies that are not known, and the baseline, with which each is compared. Where
+// that is not known or trains nothing, others were compared with another run, and nothing is known.
 void keep_unknown(Scenario& scenario, std::vector<Candidate>& known) {
   std::erase_if(known, [](const Candidate& one) { return one.standing == Standing::refused; });
-  if (!has(known, scenario.baseline)) known.clear();
+  const auto baseline = std::ranges::find(known, scenario.baseline, &Candidate::strategy);
+  if (baseline == known.end() || baseline->standing == Standing::failed) known.clear();
   if (known.empty()) return;
   std::vector<std::string> names;
   for (const StrategySpec& spec : scenario.strategies) {
     if (spec.name == scenario.baseline || !has(known, spec.name)) names.push_back(spec.name);
+  }
+  keep_strategies(scenario, names);
+}
+
+// Leaves the scenario the strategies that have a result on the winner's cluster.
+void keep_reached(Scenario& scenario, const std::vector<Candidate>& candidates, const Candidate& winner) {
+  std::vector<std::string> names;
+  for (const Candidate& one : candidates) {
+    if (one.offer == winner.offer && one.nodes == winner.nodes && has_result(one) &&
+        one.standing != Standing::refused)
+      names.push_back(one.strategy);
   }
   keep_strategies(scenario, names);
 }
@@ -384,6 +406,7 @@ bool simulate_until_fewest(const Load& load, const Question& question, const Rec
       simulate(load, question, options, shared, so_far, *job);
       if (is_unfinished(*job)) {
         job->candidates = std::move(before);  // it cannot be better
+        job->n_known = 0;
         return false;
       }
     }
@@ -418,7 +441,7 @@ Recommendation recommend(const Load& load, const Question& question, const Recom
   if (jobs.empty())
     throw std::invalid_argument("max-gpus: expected at least as many GPUs as a node has, got fewer");
   for_each_index(jobs.size(), options.n_threads, [&](std::size_t j) {
-    if (options.is_over()) return;
+    if (options.is_over() && options.known.empty()) return;
     options.progress(
         fmt::format("bounds: {} nodes of {}", jobs[j].nodes, question.offers[jobs[j].offer].type));
     try {
@@ -432,6 +455,7 @@ Recommendation recommend(const Load& load, const Question& question, const Recom
       jobs[j].refused = scenario.refused_strategies;
       const auto data = shared.data(scenario);
       jobs[j].hash = job_hash(scenario, *data, options.version);
+      if (options.is_over()) return;
       jobs[j].least = least_work(scenario, shared);
       constexpr bool kAtOpLevel = false;
       jobs[j].work_s = estimated_work_s(scenario, data->drawn.lengths_tokens, kAtOpLevel);
@@ -481,10 +505,11 @@ Recommendation recommend(const Load& load, const Question& question, const Recom
     const Candidate& winner = found.candidates[found.ranking.front()];
     const auto job = std::ranges::find_if(
         jobs, [&](const ClusterJob& of) { return of.offer == winner.offer && of.nodes == winner.nodes; });
-    // Its results are there, unless they are an earlier answer's; where time was over, no other strategy is
-    // simulated.
-    found.report = report_of(load(settings_of(question.offers[job->offer], job->nodes)), shared,
-                             [&] { return !found.is_complete && job->n_known == 0; });
+    // Its results are there, unless they are an earlier answer's. Where time was over, no strategy is
+    // simulated that neither answer reached.
+    Scenario scenario = load(settings_of(question.offers[job->offer], job->nodes));
+    if (!found.is_complete && job->n_known > 0) keep_reached(scenario, found.candidates, winner);
+    found.report = report_of(scenario, shared, [&] { return !found.is_complete && job->n_known == 0; });
   }
   return found;
 }

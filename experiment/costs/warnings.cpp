@@ -31,11 +31,12 @@ std::map<std::string, std::set<std::string>> families_of_other_gpus(const Hardwa
   return families;
 }
 
-// Whether the profile knows of steps with adapters and no strategy of the job has any.
-bool trains_more_than_profile(const Scenario& scenario) {
+// Whether the profile was fitted to steps of QLoRA and no strategy of the job has adapters: a user may take
+// the profile's name for the setting.
+bool lacks_adapters_of_profile(const Scenario& scenario) {
   const auto has_adapters = [](const StrategySpec& spec) { return spec.plan && spec.plan->lora_rank > 0; };
   const std::vector<PlanTrait>& traits = scenario.profile.fitted_on.traits;
-  return std::ranges::find(traits, PlanTrait::lora) != traits.end() && scenario.plan.lora_rank == 0 &&
+  return std::ranges::find(traits, PlanTrait::qlora) != traits.end() && scenario.plan.lora_rank == 0 &&
          std::ranges::none_of(scenario.strategies, has_adapters);
 }
 
@@ -73,10 +74,10 @@ std::vector<std::string> extrapolation_warnings(const Scenario& scenario) {
         fmt::format("profile {} was fitted to steps of {}: its factors are assumed to hold for {} too",
                     profile.name, profile.fitted_on.models.front(), scenario.model.name));
   }
-  if (trains_more_than_profile(scenario)) {
+  if (lacks_adapters_of_profile(scenario)) {
     warnings.push_back(
-        fmt::format("profile {} was fitted to steps with LoRA, but this job trains all weights: set "
-                    "parallelism.lora_rank and frozen_weights if it has adapters",
+        fmt::format("profile {} has steps of QLoRA, but this job trains all weights: set "
+                    "parallelism.lora_rank and frozen_weights if it trains adapters",
                     profile.name));
   }
   for (const ProfileDoubt& doubt : profile_doubts(profile, scenario.model, scenario.cluster, scenario.plan)) {

@@ -95,13 +95,14 @@ std::string_view maker_of(const Gpu& gpu) {
   return std::string_view(gpu.driver_name).substr(0, gpu.driver_name.find(' '));
 }
 
-// Whether the files say the same multiprocessors, clock and peak of both.
+// Whether the files say the same multiprocessors, clock, peak and power limit of both.
 bool are_of_one_chip(const Gpu& from, const Gpu& to) {
   const auto is_equal = [](std::optional<double> a, std::optional<double> b) {
     return a && b && std::abs(*a / *b - 1) < 1e-3;
   };
   return maker_of(from) == maker_of(to) && from.n_sms == to.n_sms &&
-         is_equal(sm_cycles_per_s(from), sm_cycles_per_s(to)) && is_equal(from.peak("bf16"), to.peak("bf16"));
+         is_equal(sm_cycles_per_s(from), sm_cycles_per_s(to)) &&
+         is_equal(from.peak("bf16"), to.peak("bf16")) && is_equal(from.power_w, to.power_w);
 }
 
 TransferNumbers of_pair(TransferNumbers numbers, const Gpu& from, const Gpu& to) {

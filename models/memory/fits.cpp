@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 
 #include "models/memory/peak_memory.hpp"
@@ -58,7 +59,7 @@ std::optional<int> fewest_gc_layers(PlanMemory& memory, double tokens_per_gpu, i
   for (int gc_layers = 0; gc_layers <= n_layers;) {
     memory.set_gc_layers(gc_layers);
     if (fits(memory.cluster(), memory.peak(tokens_per_gpu, n_micro_batches), margin)) return gc_layers;
-    gc_layers = checkpointed_layers(memory.model(), memory.plan()) + 1;
+    gc_layers = std::max(gc_layers, checkpointed_layers(memory.model(), memory.plan())) + 1;
   }
   memory.set_gc_layers(n_layers);
   return std::nullopt;

@@ -153,7 +153,8 @@ bool fits(const Cluster& cluster, const MemoryPeak& peak, double margin = 0);
 std::optional<int> fewest_gc_layers(const Transformer& model, const Cluster& cluster,
                                     const ParallelPlan& plan, const MemoryAssumptions& assumptions,
                                     double tokens_per_gpu, int n_micro_batches = 1, double margin = 0);
-/// The same of the memory's plan, which is left with these layers, or with all of them if there are none.
+/// The same for the plan of `memory`. Afterwards that plan checkpoints the returned number of layers, or all
+/// layers if none fits.
 std::optional<int> fewest_gc_layers(PlanMemory& memory, double tokens_per_gpu, int n_micro_batches,
                                     double margin);
 

@@ -174,8 +174,9 @@ HardwareProfile on_cluster(const Loaded<HardwareProfile>& hardware, const Loaded
   return profile;
 }
 
-// The hardware profile that the file of the cluster's GPU names, if any. One that takes the kernels that it
-// lacks from another profile was measured like that one, so it goes with framework profiles that are on it.
+// The hardware profile that the file of the cluster's GPU names, if any. If that profile names another for
+// the kernels that it lacks, one program measured both, so it is used only with framework profiles on the
+// other.
 Loaded<HardwareProfile> load_hardware_of_gpu(JsonReader& reader, const HardwareProfile& of_framework,
                                              const Loaded<Cluster>& cluster, const DataPaths& data,
                                              Problems& problems) {
@@ -226,7 +227,8 @@ ScenarioHardware load_hardware(JsonReader& reader, const Loaded<FrameworkProfile
   named.value = on_cluster(named, cluster, "hardware", reader);
   const bool is_of_profile =
       named.value.name == framework.value.hardware ||
-      (!is_named && named.value.missing_kernels_from == of_framework.value.name);  // of the same libraries
+      (named.value.name == cluster.value.gpu.hardware && !named.value.missing_kernels_from.empty() &&
+       named.value.missing_kernels_from == of_framework.value.name);
   if (of_framework.good && named.value.name != of_framework.value.name)
     named.value = with_missing_families(named.value, on_cluster(of_framework, cluster, "profile", reader));
   return {.kernels = named, .is_of_profile = is_of_profile, .attention_change = attention_change};

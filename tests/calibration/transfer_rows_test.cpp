@@ -129,7 +129,7 @@ Measurements rows_of(const std::string& file, const std::string& library) {
   return rows;
 }
 
-std::vector<Prediction> made_predictions(const Transfer& transfer) {
+std::vector<Prediction> made_predictions(const Transfer& transfer, const TransferNumbers& numbers = {}) {
   const Gpu from = load_gpu(transfer.from, kData);
   const Measurements measured = rows_of(transfer.from_file, transfer.from_library);
   const HardwareProfile profile = fit_hardware_profile(measured).profile;
@@ -141,7 +141,7 @@ std::vector<Prediction> made_predictions(const Transfer& transfer) {
     cluster.network.nvlink_bytes_per_s = to.nvlink_bytes_per_s.value();
     cluster.network.nics_per_node = 8;
     cluster.network.nic_bytes_per_s = rows.source_of(row).nic_bytes_per_s_of_gpu().value_or(0);
-    const KernelTime time = kernel_time(transfer_profile(profile, from, cluster), row.kernel);
+    const KernelTime time = kernel_time(transfer_profile(profile, from, cluster, numbers), row.kernel);
     if (time.evidence == Evidence::missing) continue;
     const bool is_collective = row.kernel.kernel() == "collective";
     predictions.push_back({.log_error = std::log(time.time_s / row.median_s()),
@@ -286,6 +286,13 @@ TEST_CASE("Kernels transferred between GPUs of one chip are within its smaller e
     CAPTURE(transfer.family, summary.n);
     CHECK(summary.median_error < 0.06);
     CHECK(summary.inside >= 0.85);
+    const std::vector<Prediction> wide = made_predictions(
+        transfer,
+        {.same_chip_product_error = 0.12, .same_chip_attention_error = 0.2, .same_chip_memory_error = 0.2});
+    const std::vector<Prediction>& narrow = predict(transfer);
+    REQUIRE(wide.size() == narrow.size());
+    if (transfer.family == "copies") continue;
+    for (std::size_t i = 0; i < wide.size(); ++i) CHECK(narrow[i].relative_error < wide[i].relative_error);
   }
 }
 

@@ -237,11 +237,11 @@ TEST_CASE("Another hardware profile than the factors' own widens the interval an
   CHECK(own["manifest"]["warnings"].dump().find("on hardware profile") == std::string::npos);
 }
 
-TEST_CASE("A profile of LoRA steps that prices full fine-tuning is warned of") {
+TEST_CASE("A QLoRA profile that prices full fine-tuning is warned of, and no other profile") {
   const TemporaryFolder folder;
-  const auto warnings = [&](const std::string& plan) {
+  const auto warnings = [&](const std::string& plan, const std::string& profile = "fsdp-qlora-rtx4090") {
     std::string scenario = kScenario;
-    scenario.replace(scenario.find("deepspeed-ulysses-h100"), 22, "fsdp-qlora-rtx4090");
+    scenario.replace(scenario.find("deepspeed-ulysses-h100"), 22, profile);
     scenario.replace(scenario.find("\"training\""), 0, plan);
     write_text(folder / "small.json", scenario);
     const ProgramRun run = run_shell(folder, "packsim compare small.json --json");
@@ -249,9 +249,10 @@ TEST_CASE("A profile of LoRA steps that prices full fine-tuning is warned of") {
     REQUIRE(run.exit_code == 0);
     return json::parse(run.out)["manifest"]["warnings"].dump();
   };
-  const char* const kWarning = "was fitted to steps with LoRA, but this job trains all weights";
+  const char* const kWarning = "has steps of QLoRA, but this job trains all weights";
   CHECK(warnings("").find(kWarning) != std::string::npos);
   CHECK(warnings(R"("parallelism": {"lora_rank": 16}, )").find(kWarning) == std::string::npos);
+  CHECK(warnings("", "transformers-h100").find(kWarning) == std::string::npos);
 }
 
 TEST_CASE("--quiet prints nothing and still writes the reports") {
@@ -468,7 +469,8 @@ TEST_CASE("check of a new job fits on a screen, and --wide has lines for each st
     const std::string text = run_shell(folder, "packsim check job.json " + options).out;
     return text.substr(text.find("comparing them"));
   };
-  CHECK(work("--set cluster.nodes=16").find("minutes on one thread") != std::string::npos);
+  CHECK_THAT(run_shell(folder, "packsim check all-strategies-short-tasks").out,
+             Contains("comparing them takes about ") && Contains(" minutes on one thread\n"));
   CHECK(work(R"(--set 'strategies=[{"strategy": "isf", "capacity_tokens": 8192}]' --set baseline=isf)") ==
         "comparing them takes about 1 s on one thread\n");
   const std::string wide = run_shell(folder, "packsim check job.json --wide").out;

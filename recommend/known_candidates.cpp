@@ -1,8 +1,11 @@
 #include "recommend/known_candidates.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 
+#include "experiment/plans/keep_strategies.hpp"
 #include "scenarios/loader/json/json_reader.hpp"
 
 namespace packsim {
@@ -48,6 +51,18 @@ Candidate read_candidate(JsonReader& reader) {
   return candidate;
 }
 
+bool has_result(const Candidate& candidate) {
+  return candidate.standing != Standing::not_reached && candidate.standing != Standing::not_simulated &&
+         candidate.standing != Standing::ruled_out;
+}
+
+// JSON has no number for what a run costs that never ends.
+void add_endless_money(CandidateTimes& times) {
+  for (std::optional<double>* money : {&times.money, &times.money_low, &times.money_high}) {
+    if (!*money) *money = std::numeric_limits<double>::infinity();
+  }
+}
+
 }  // namespace
 
 std::vector<Candidate> known_candidates(const std::string& path) {
@@ -62,6 +77,58 @@ std::vector<Candidate> known_candidates(const std::string& path) {
   }
   problems.throw_if_any();
   return candidates;
+}
+
+KnownCluster known_cluster(std::span<const Candidate> known, const Candidate& cluster,
+                           const Question& question) {
+  KnownCluster of_cluster;
+  if (cluster.job_hash.empty()) return of_cluster;
+  bool is_missing = false;
+  for (const Candidate& earlier : known) {
+    // Two offers of one price are one job.
+    if (earlier.job_hash != cluster.job_hash || has_strategy(of_cluster.candidates, earlier.strategy))
+      continue;
+    is_missing = is_missing || !has_result(earlier);
+    if (!has_result(earlier)) continue;
+    Candidate& candidate = of_cluster.candidates.emplace_back(cluster);
+    candidate.strategy = earlier.strategy;
+    candidate.standing = earlier.standing;
+    candidate.reason = earlier.reason;
+    candidate.plan = earlier.plan;
+    candidate.times = earlier.times;
+    if (candidate.times && question.offers[cluster.offer].gpu_hour_price) add_endless_money(*candidate.times);
+    if (!candidate.is_comparable()) continue;
+    candidate.reason.clear();
+    judge(question.limits, candidate);
+  }
+  of_cluster.is_whole = !is_missing && !of_cluster.candidates.empty();
+  return of_cluster;
+}
+
+bool has_strategy(const std::vector<Candidate>& candidates, const std::string& strategy) {
+  return std::ranges::find(candidates, strategy, &Candidate::strategy) != candidates.end();
+}
+
+void keep_unknown(Scenario& scenario, std::vector<Candidate>& known) {
+  std::erase_if(known, [](const Candidate& one) { return one.standing == Standing::refused; });
+  const auto baseline = std::ranges::find(known, scenario.baseline, &Candidate::strategy);
+  if (baseline == known.end() || !baseline->times) known.clear();
+  if (known.empty()) return;
+  std::vector<std::string> names;
+  for (const StrategySpec& spec : scenario.strategies) {
+    if (spec.name == scenario.baseline || !has_strategy(known, spec.name)) names.push_back(spec.name);
+  }
+  keep_strategies(scenario, names);
+}
+
+void keep_reached(Scenario& scenario, const std::vector<Candidate>& candidates, const Candidate& one) {
+  std::vector<std::string> names;
+  for (const Candidate& other : candidates) {
+    const bool is_of_cluster = other.offer == one.offer && other.nodes == one.nodes;
+    if (is_of_cluster && has_result(other) && other.standing != Standing::refused && !other.strategy.empty())
+      names.push_back(other.strategy);
+  }
+  keep_strategies(scenario, names);
 }
 
 }  // namespace packsim

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <exception>
 #include <iterator>
-#include <limits>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -16,9 +15,9 @@
 #include "experiment/compare_strategies.hpp"
 #include "experiment/estimate_work.hpp"
 #include "experiment/for_each_index.hpp"
-#include "experiment/plans/keep_strategies.hpp"
 #include "experiment/shared_work.hpp"
 #include "recommend/candidate.hpp"
+#include "recommend/known_candidates.hpp"
 #include "recommend/least_work.hpp"
 #include "reports/tables/comparable_runs.hpp"
 #include "reports/text/numbers.hpp"
@@ -101,73 +100,8 @@ std::string job_hash(const Scenario& scenario, const DataSet& data, const std::s
   return hash_of(text);
 }
 
-bool has_result(const Candidate& candidate) {
-  return candidate.standing != Standing::not_reached && candidate.standing != Standing::not_simulated &&
-         candidate.standing != Standing::ruled_out;
-}
-
-bool has(const std::vector<Candidate>& candidates, const std::string& strategy) {
-  return std::ranges::find(candidates, strategy, &Candidate::strategy) != candidates.end();
-}
-
-// JSON has no number for what a run costs that never ends.
-void add_endless_money(CandidateTimes& times) {
-  for (std::optional<double>* money : {&times.money, &times.money_low, &times.money_high}) {
-    if (!*money) *money = std::numeric_limits<double>::infinity();
-  }
-}
-
-// What an earlier answer, whose limits may be others, has of a cluster.
-struct KnownCluster {
-  std::vector<Candidate> candidates;
-  bool is_whole = false;  ///< whether no strategy is missing
-};
-
-KnownCluster known_of(const RecommendOptions& options, const Question& question, const ClusterJob& job) {
-  KnownCluster known;
-  if (job.hash.empty()) return known;
-  known.is_whole = true;
-  for (const Candidate& earlier : options.known) {
-    // Two offers of one price are one job.
-    if (earlier.job_hash != job.hash || has(known.candidates, earlier.strategy)) continue;
-    known.is_whole = known.is_whole && has_result(earlier);
-    if (!has_result(earlier)) continue;
-    Candidate& candidate = known.candidates.emplace_back(job.without_run(earlier.standing, earlier.reason));
-    candidate.strategy = earlier.strategy;
-    candidate.plan = earlier.plan;
-    candidate.times = earlier.times;
-    if (candidate.times && question.offers[job.offer].gpu_hour_price) add_endless_money(*candidate.times);
-    if (!candidate.is_comparable()) continue;
-    candidate.reason.clear();
-    judge(question.limits, candidate);
-  }
-  known.is_whole = known.is_whole && !known.candidates.empty();
-  return known;
-}
-
-// Leaves the scenario the strategies that are not known, and the baseline, with which each is compared. Where
-// that is not known or trains nothing, others were compared with another run, and nothing is known.
-void keep_unknown(Scenario& scenario, std::vector<Candidate>& known) {
-  std::erase_if(known, [](const Candidate& one) { return one.standing == Standing::refused; });
-  const auto baseline = std::ranges::find(known, scenario.baseline, &Candidate::strategy);
-  if (baseline == known.end() || baseline->standing == Standing::failed) known.clear();
-  if (known.empty()) return;
-  std::vector<std::string> names;
-  for (const StrategySpec& spec : scenario.strategies) {
-    if (spec.name == scenario.baseline || !has(known, spec.name)) names.push_back(spec.name);
-  }
-  keep_strategies(scenario, names);
-}
-
-// Leaves the scenario the strategies that have a result on the winner's cluster.
-void keep_reached(Scenario& scenario, const std::vector<Candidate>& candidates, const Candidate& winner) {
-  std::vector<std::string> names;
-  for (const Candidate& one : candidates) {
-    if (one.offer == winner.offer && one.nodes == winner.nodes && has_result(one) &&
-        one.standing != Standing::refused)
-      names.push_back(one.strategy);
-  }
-  keep_strategies(scenario, names);
+KnownCluster known_of(const ClusterJob& job, const Question& question, const RecommendOptions& options) {
+  return known_cluster(options.known, job.without_run(Standing::failed, ""), question);
 }
 
 // In the order of the strategies.
@@ -183,7 +117,7 @@ std::vector<Candidate> not_reached(const ClusterJob& job, const Scenario& scenar
   if (report.runs.empty() && job.candidates.empty()) return {cluster};
   std::vector<Candidate> candidates;
   for (const StrategySpec& spec : scenario.strategies) {
-    if (has(job.candidates, spec.name)) continue;
+    if (has_strategy(job.candidates, spec.name)) continue;
     candidates.push_back(cluster);
     candidates.back().strategy = spec.name;
   }
@@ -224,7 +158,7 @@ class BestSoFar {
 
 void simulate(const Load& load, const Question& question, const RecommendOptions& options, SharedWork& shared,
               BestSoFar& so_far, ClusterJob& job) {
-  KnownCluster known = known_of(options, question, job);
+  KnownCluster known = known_of(job, question, options);
   if (known.is_whole) {
     job.n_known = static_cast<int>(known.candidates.size());
     job.candidates = std::move(known.candidates);
@@ -239,7 +173,7 @@ void simulate(const Load& load, const Question& question, const RecommendOptions
     job.candidates = std::move(known.candidates);
     const Report report = report_of(scenario, shared, options.is_over);
     for (const StrategyResult& run : report.runs) {
-      if (!has(job.candidates, run.name)) job.candidates.push_back(candidate_of(question, job, run));
+      if (!has_strategy(job.candidates, run.name)) job.candidates.push_back(candidate_of(question, job, run));
     }
     std::ranges::move(not_reached(job, scenario, report), std::back_inserter(job.candidates));
     sort_by_strategy(strategies, job.candidates);
@@ -472,7 +406,7 @@ Recommendation recommend(const Load& load, const Question& question, const Recom
     const std::string exceeded = question.simulates_all ? "" : limit_exceeded(question, job);
     if (exceeded.empty()) {
       order.push_back(&job);
-      if (!known_of(options, question, job).is_whole) most_work_s += job.work_s;
+      if (!known_of(job, question, options).is_whole) most_work_s += job.work_s;
     } else {
       job.candidates.push_back(job.without_run(Standing::ruled_out, exceeded));
     }

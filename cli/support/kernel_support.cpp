@@ -143,8 +143,7 @@ std::string scaled_text(const KernelSources& sources) {
       "{:.0f} % to attention, {:.0f} % to elementwise kernels and {:.0f} % to collectives, but {:.0f} % to "
       "collectives of GPUs without NVLink and {:.0f} % to the other kernels of another maker's GPUs. Between "
       "GPUs of one chip, as the H100 and the H200, it is {:.0f} % for matrix products, {:.0f} % for "
-      "attention "
-      "and {:.0f} % for elementwise kernels.",
+      "attention and {:.0f} % for elementwise kernels.",
       gpus_of(sources.base), 100 * numbers.product_error, 100 * numbers.attention_error,
       100 * numbers.memory_error, 100 * numbers.link_error, 100 * numbers.other_link_error,
       100 * numbers.other_maker_error, 100 * numbers.same_chip_product_error,

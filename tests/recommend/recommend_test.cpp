@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <iterator>
+#include <nlohmann/json.hpp>
 #include <tuple>
 
 #include "experiment/compare_strategies.hpp"
@@ -253,9 +254,63 @@ TEST_CASE("a cluster that was begun is gone on with, and the whole answer is the
   const Recommendation whole = recommend(load, question, resumed);
   CHECK(whole.n_known == 2);
   CHECK(recommendation_json(whole, {}, "") == recommendation_json(all, {}, ""));
-  // Where the baseline is missing, it is not known which jobs the others trained.
+  // Where the baseline is missing or trains nothing, the others were compared with another run.
+  for (Candidate& candidate : resumed.known) {
+    if (candidate.strategy != "isf") continue;
+    candidate.standing = Standing::does_not_fit;
+    candidate.times.reset();
+  }
+  CHECK(recommend(load, question, resumed).n_known == 0);
   std::erase_if(resumed.known, [](const Candidate& candidate) { return candidate.strategy == "isf"; });
   CHECK(recommend(load, question, resumed).n_known == 0);
+}
+
+TEST_CASE("an earlier answer is known whatever the time, the terms and the ends of its runs") {
+  const Sample sample = of_mixture({"isf"});
+  Question question = two_offers({1});
+  question.limits.deadline_hours = 1000;
+  question.limits.budget = 1e6;
+  const auto load = [&](const Settings& settings) { return loaded(sample, settings); };
+  const Recommendation all = recommend(load, question);
+  const TempFolder folder;
+  const auto known_of = [&](const nlohmann::json& answer) {
+    return known_candidates(folder.write("r.json", answer.dump()));
+  };
+  const nlohmann::json answer = nlohmann::json::parse(recommendation_json(all, {}, ""));
+  RecommendOptions resumed;
+  resumed.known = known_of(answer);
+  SECTION("no time is left for the bounds") {
+    resumed.is_over = [] { return true; };
+    const Recommendation known = recommend(load, question, resumed);
+    CHECK(known.n_known == 2);
+    REQUIRE(known.ranking == all.ranking);
+    CHECK(known.report.runs.front().times->gpu_days == all.report.runs.front().times->gpu_days);
+  }
+  SECTION("two terms of one price are one job") {
+    question.offers = {question.offers[0], question.offers[0]};
+    question.offers[0].term = "on demand";
+    question.offers[1].term = "reserved";
+    resumed.known = known_of(nlohmann::json::parse(recommendation_json(recommend(load, question), {}, "")));
+    const Recommendation known = recommend(load, question, resumed);
+    CHECK(known.n_known == 2);
+    CHECK(known.candidates.size() == 2);
+  }
+  SECTION("a run that never ends misses all limits") {
+    nlohmann::json endless = answer;
+    for (nlohmann::json& candidate : endless["candidates"]) {
+      for (auto& [key, value] : candidate["times"].items()) value = nullptr;
+    }
+    question.simulates_all = true;
+    resumed.known = known_of(endless);
+    const Recommendation known = recommend(load, question, resumed);
+    CHECK(known.n_known == 2);
+    for (const Candidate& candidate : known.candidates) CHECK(candidate.standing == Standing::misses);
+  }
+  SECTION("a comparable candidate without times is refused") {
+    nlohmann::json damaged = answer;
+    damaged["candidates"][0]["times"] = nullptr;
+    CHECK_THROWS_AS(known_of(damaged), ScenarioError);
+  }
 }
 
 TEST_CASE("a planner's best cluster is that of simulating all clusters", "[slow]") {

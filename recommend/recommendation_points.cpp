@@ -108,18 +108,19 @@ struct PointColumns {
   }
 };
 
-// best: the index of the answer; none if there is none.
-std::string question_text(JsonReader question, std::optional<std::size_t> best, const PlanningData& data) {
+// best: the index of the answer; none if there is none. so_far: " so far" where the answer is not complete.
+std::string question_text(JsonReader question, std::optional<std::size_t> best, const std::string& so_far,
+                          const PlanningData& data) {
   question.allow_any_keys();
   const std::string limits = limits_text(data.limits);
   const std::string text = fmt::format("The recommendation asked for the {}{}: ", question.string("goal"),
                                        limits.empty() ? "" : ", which takes " + limits);
-  if (!best) return text + (limits.empty() ? "there is none." : "no cluster keeps to that.");
+  if (!best) return text + (limits.empty() ? "there is none" : "no cluster keeps to that") + so_far + ".";
   const PlanningPoint& point = data.points[*best];
   const double nodes = std::get<double>(data.settings[1].values[*best]);
-  return text + fmt::format("{} on {:.0f} node{} of {} ({:.0f} GPUs).", point.strategy, nodes,
+  return text + fmt::format("{} on {:.0f} node{} of {} ({:.0f} GPUs){}.", point.strategy, nodes,
                             nodes == 1 ? "" : "s", std::get<std::string>(data.settings[0].values[*best]),
-                            point.n_gpus.value_or(0));
+                            point.n_gpus.value_or(0), so_far);
 }
 
 PlanningChange::Case case_of(JsonReader changed, double now) {
@@ -182,7 +183,8 @@ PlanningData recommendation_points(const std::string& path, std::string_view tex
   data.limits = {.hours = question.nullable_number("deadline_hours"),
                  .money = question.nullable_number("budget"),
                  .n_gpus = question.nullable_number("most_gpus")};
-  data.question = question_text(std::move(question), best, data);
+  data.question =
+      question_text(std::move(question), best, root.boolean("is_complete", true) ? "" : " so far", data);
   data.changes = changes_of(root, now);
   problems.throw_if_any();
   return data;

@@ -188,8 +188,8 @@ std::string answer(const Recommendation& found, int width_columns) {
                                    : "none of the simulated clusters",
                                likeliest(found)),
                    width_columns, 2) +
-           unfinished_text(found, width_columns) +
-           wrapped("The last column of the table says what rules out each.", width_columns, 2);
+           (found.is_complete ? "The last column of the table says what rules out each.\n"
+                              : unfinished_text(found, width_columns));
   const Candidate& best = found.candidates[found.ranking.front()];
   std::string text = wrapped(fmt::format("{}: {}, strategy {}.", limits_of(found), cluster_of(question, best),
                                          printable_name(best.strategy)),

@@ -154,7 +154,8 @@ TEST_CASE("Ctrl-C asks recommend for what it knows; again, it ends it", "[plain]
   CHECK(once.exit_code == 0);
   CHECK(once.err == line);
   CHECK(once.out.find("\"is_complete\": false") != std::string::npos);
-  const ProgramRun twice = run_interrupted(folder, SIGINT, 0.5, command, 2);
+  // Both come while the samples are drawn.
+  const ProgramRun twice = run_interrupted(folder, SIGINT, 0.1, command, 2);
   CHECK(twice.exit_code == 128 + 2);
   CHECK(twice.err == line + "packsim: interrupted (SIGINT); every file is whole, or as it was before\n");
 }

@@ -27,7 +27,7 @@ class PriceStore {
       : profile_(profile), cluster_(cluster), kernels_(profile, cluster) {}
 
   KernelPricer& kernels() { return kernels_; }
-  /// AttentionPricer's for these heads. Valid as long as this object.
+  /// The pricer of a pass ("fwd" or "bwd") for these heads and this ring. Valid as long as this object.
   AttentionPricer& attention_of(std::string_view pass, const AttentionShape& shape, int ring);
   /// The grid of all plans with the same LayerBasis. model: the job's.
   const std::shared_ptr<TokenGrid>& grid_of(const Transformer& model, const ParallelPlan& plan);
